@@ -113,8 +113,12 @@ impl InputArgs {
 /// Where results are stored.
 #[derive(clap::Args)]
 pub struct CacheArgs {
-use crate::out;
-use crate::serve::{cache_dir, share};
+    /// Cache directory; by default that of `dovetail serve`: dovetail in $XDG_CACHE_HOME or ~/.cache. Created if missing.
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+    /// Let every user read the cache, whatever the mask of file modes (umask) says.
+    #[arg(long)]
+    shared: bool,
     /// Kind of store: lmdb (several processes at once, at most 64 GiB), sled (one process), memory (lost at exit).
     #[arg(long, default_value = "lmdb")]
     store: StoreKind,
@@ -126,8 +130,14 @@ impl CacheArgs {
     }
 
     pub fn open(&self) -> Result<Cache> {
-use crate::out;
-use crate::serve::{cache_dir, share};
+        if self.store == StoreKind::Memory {
+            return Cache::open(Path::new(""), self.store);
+        }
+        let dir = self.dir()?;
+        if self.shared {
+            share(&dir);
+        }
+        Cache::open(&dir, self.store)
     }
 
     /// Prints a cache's notices.
