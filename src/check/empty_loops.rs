@@ -49,7 +49,15 @@ pub(super) fn check(graph: &Graph, wave: WaveSize, reporter: &mut Reporter<'_>) 
         let steps = graph.steps_of(block);
         let Some(rest) = left.checked_sub(steps.len()) else { break };
         left = rest;
-        let mut way = Way { state, wave, parked: Vec::new(), some: BTreeMap::new(), in_exec: Vec::new() };
+        let mut way = Way {
+            state,
+            wave,
+            parked: Vec::new(),
+            some: BTreeMap::new(),
+            contents: BTreeMap::new(),
+            conditions: 0,
+            in_exec: Vec::new(),
+        };
         steps.iter().for_each(|step| way.step(step));
         let Some(branch) = steps.last() else { continue };
         let target = graph.target(branch);
@@ -126,10 +134,13 @@ impl State {
     }
 }
 
+/// Contents of a register in this block, by number: the register may be written again while they still matter.
+type Contents = u32;
+
 /// Active lanes that are in the mask of a condition, or those that are not, and the mask to which they were added.
 #[derive(Clone, Copy)]
 struct Parked {
-    condition: Place,
+    condition: Contents,
     wanted: bool,
     mask: Place,
 }
@@ -140,7 +151,10 @@ struct Way {
     wave: WaveSize,
     parked: Vec<Parked>,
     /// By register: it holds the active lanes that are in the mask of a condition, or those that are not.
-    some: BTreeMap<Place, (Place, bool)>,
+    some: BTreeMap<Place, (Contents, bool)>,
+    /// By register, its contents, if a condition was read from it; and the number of those.
+    contents: BTreeMap<Place, Contents>,
+    conditions: Contents,
     /// Masks that EXEC contains.
     in_exec: Vec<Place>,
 }
@@ -175,8 +189,9 @@ impl Way {
         let known = self.state.covers.iter().flatten().chain(&self.state.empty).copied();
         let gone: BTreeSet<Place> = known.filter(|place| lost(*place)).collect();
         gone.into_iter().for_each(|place| self.state.forget(place));
-        self.some.retain(|place, (of, _)| !lost(*place) && !lost(*of));
-        self.parked.retain(|parked| !lost(parked.condition) && !lost(parked.mask));
+        self.some.retain(|place, _| !lost(*place));
+        self.contents.retain(|place, _| !lost(*place));
+        self.parked.retain(|parked| !lost(parked.mask));
         self.in_exec.retain(|place| !lost(*place));
         if writes.contains(Register::EXEC) {
             self.some.clear();
@@ -223,8 +238,10 @@ impl Way {
         let with_exec = a_place == Some(EXEC) || b_place == Some(EXEC);
         let other = if a_place == Some(EXEC) { b } else { a };
         let some = match op {
-            MaskOp::And if with_exec && dst != EXEC => place(other).map(|condition| (condition, true)),
-            MaskOp::Andn2 if a_place == Some(EXEC) && dst != EXEC => place(other).map(|condition| (condition, false)),
+            MaskOp::And if with_exec && dst != EXEC => place(other).map(|condition| (self.contents(condition), true)),
+            MaskOp::Andn2 if a_place == Some(EXEC) && dst != EXEC => {
+                place(other).map(|condition| (self.contents(condition), false))
+            }
             _ => None,
         };
         match op {
@@ -297,11 +314,15 @@ impl Way {
             _ => return Vec::new(),
         };
         let Some(Src::Scalar(condition)) = condition else { return Vec::new() };
-        let of = |wanted: bool| {
-            let all = self.parked.iter().filter(move |p| p.condition == condition.code() && p.wanted == wanted);
-            all.map(|parked| parked.mask)
-        };
-        of(leaves).flat_map(|mask| self.state.moved(EXEC, &[EXEC, mask])).collect()
+        let Some(condition) = self.contents.get(&condition.code()) else { return Vec::new() };
+        let left = self.parked.iter().filter(|p| p.condition == *condition && p.wanted == leaves);
+        left.flat_map(|parked| self.state.moved(EXEC, &[EXEC, parked.mask])).collect()
+    }
+
+    /// The number of a register's contents.
+    fn contents(&mut self, place: Place) -> Contents {
+        self.conditions += 1;
+        *self.contents.entry(place).or_insert(self.conditions)
     }
 
     /// What is known after a branch, or `None` if it cannot go this way.
@@ -317,7 +338,7 @@ impl Way {
             state.add(smallvec![EXEC]);
             return possible.then_some(state);
         }
-        let places = std::iter::once(EXEC).chain(self.in_exec.iter().copied());
-        places.fold(true, |possible, place| state.is_empty(place) && possible).then_some(state)
+        let mut places = std::iter::once(EXEC).chain(self.in_exec.iter().copied());
+        places.all(|place| state.is_empty(place)).then_some(state)
     }
 }

@@ -243,13 +243,29 @@ impl AluOp {
     /// Whether there is an instruction for two operations on 16 bits at once. Such an operation may have operands and a
     /// result of type [`Type::B16X2`], at the lower level.
     pub const fn has_packed(self) -> bool {
-        match self {
-            Self::IAdd | Self::ISub | Self::IMul | Self::Shl | Self::LShr | Self::AShr => true,
-            Self::UMin | Self::UMax | Self::SMin | Self::SMax => true,
-            Self::UAddSat | Self::SAddSat | Self::USubSat | Self::SSubSat => true,
-            Self::FAdd | Self::FSub | Self::FMul | Self::FFma | Self::FMin | Self::FMax => true,
-            _ => false,
-        }
+        matches!(
+            self,
+            Self::IAdd
+                | Self::ISub
+                | Self::IMul
+                | Self::Shl
+                | Self::LShr
+                | Self::AShr
+                | Self::UMin
+                | Self::UMax
+                | Self::SMin
+                | Self::SMax
+                | Self::UAddSat
+                | Self::SAddSat
+                | Self::USubSat
+                | Self::SSubSat
+                | Self::FAdd
+                | Self::FSub
+                | Self::FMul
+                | Self::FFma
+                | Self::FMin
+                | Self::FMax
+        )
     }
 
     /// The operation of this name.

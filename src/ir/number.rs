@@ -256,7 +256,7 @@ pub fn real(op: AluOp, [x, y, z]: [f64; 3]) -> Option<f64> {
         A::FMulZero => x * y,
         A::FSinTurn => (x * std::f64::consts::TAU).sin(),
         A::FCosTurn => (x * std::f64::consts::TAU).cos(),
-        A::FLdexp => x * 2f64.powf(y.clamp(-2200.0, 2200.0) / 2.0) * 2f64.powf(y.clamp(-2200.0, 2200.0) / 2.0),
+        A::FLdexp => scaled(x, y.clamp(-4200.0, 4200.0) as i32),
         A::FFrexpMant if x == 0.0 || !x.is_finite() => x,
         A::FFrexpMant => {
             let x = x * if exponent(x) == -1074 { 2f64.powi(64) } else { 1.0 };
@@ -348,6 +348,21 @@ pub fn float(op: AluOp, args: [u64; 3], from: Bits, to: Bits) -> Option<u64> {
         Some(r) => Some(encode(r, to)),
         None => from_floats(op, x, y, to),
     }
+}
+
+/// `x * 2^n`, rounded once: only the last step may give a denormal number.
+fn scaled(mut x: f64, mut n: i32) -> f64 {
+    /// What a step of a small result keeps in reserve: the bits of a mantissa.
+    const RESERVE: i32 = 53;
+    while n > 1023 {
+        x *= f64::from_bits(0x7fe << 52);
+        n -= 1023;
+    }
+    while n < -1022 {
+        x *= f64::from_bits(1 << 52) * f64::from_bits(u64::from(1023 + RESERVE as u32) << 52);
+        n += 1022 - RESERVE;
+    }
+    x * f64::from_bits(((1023 + n) as u64) << 52)
 }
 
 #[cfg(test)]

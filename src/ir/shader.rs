@@ -66,6 +66,8 @@ pub struct Shader {
     pub lower: Option<LowerInfo>,
     /// An [`Op::StayInLoop`] was added.
     stays_in_loops: bool,
+    /// Blocks are in the iterations in which the declared structure has them; later passes need not keep declarations.
+    pub keeps_iterations: bool,
     pub(super) cfg: Remembered,
     pub(super) uniformity: Remembered,
 }
@@ -329,6 +331,7 @@ impl Shader {
             modes: Modes::default(),
             lower: None,
             stays_in_loops: false,
+            keeps_iterations: false,
             cfg: Remembered::default(),
             uniformity: Remembered::default(),
         };

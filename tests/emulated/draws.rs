@@ -286,19 +286,17 @@ fn a_texture_is_drawn() {
     };
     state.layout.sets = vec![SetLayout { set: 0, root: None, bindings: vec![set] }];
     state.layout.push_constant_bytes = 16;
-    for (linear, address, border, anisotropy) in [
-        (false, Address::Repeat, Border::default(), 0.0),
-        (true, Address::MirroredRepeat, Border::default(), 0.0),
-        (true, Address::MirrorClampToEdge, Border::default(), 0.0),
-        (true, Address::ClampToBorder, Border::TransparentBlack, 0.0),
-        (true, Address::ClampToBorder, Border::OpaqueBlack, 0.0),
-        (false, Address::ClampToBorder, Border::OpaqueWhite, 0.0),
-        (true, Address::ClampToBorder, Border::Custom([0.25, 1.0, 0.5, 0.75]), 0.0),
-        (true, Address::Repeat, Border::default(), 4.0),
-        (true, Address::ClampToBorder, Border::OpaqueWhite, 16.0),
+    for (linear, address, border) in [
+        (false, Address::Repeat, Border::default()),
+        (true, Address::MirroredRepeat, Border::default()),
+        (true, Address::MirrorClampToEdge, Border::default()),
+        (true, Address::ClampToBorder, Border::TransparentBlack),
+        (true, Address::ClampToBorder, Border::OpaqueBlack),
+        (false, Address::ClampToBorder, Border::OpaqueWhite),
+        (true, Address::ClampToBorder, Border::Custom([0.25, 1.0, 0.5, 0.75])),
     ] {
         let (mag_linear, min_linear, address) = (linear, linear, [address; 3]);
-        let sampler = Sampler { mag_linear, min_linear, address, border, anisotropy, ..Default::default() };
+        let sampler = Sampler { mag_linear, min_linear, address, border, ..Default::default() };
         let bound = Bound::CombinedImageSampler(image.clone(), sampler);
         let inputs = Inputs {
             bindings: vec![BindingElement { set: 0, binding: 0, element: 0, bound }],
@@ -315,7 +313,7 @@ fn a_texture_is_drawn() {
             ..Default::default()
         };
         let mut scene = Scene { vertex: vertex.clone(), fragment: fragment.clone(), state: state.clone(), inputs };
-        scene.judge(vulkan, &format!("texture, linear {linear}, {address:?}, {border:?}, {anisotropy}"), EDGES, None);
+        scene.judge(vulkan, &format!("texture, linear {linear}, {address:?}, {border:?}"), EDGES, None);
     }
 }
 

@@ -5,13 +5,13 @@ use crate::everywhere::{run, storage};
 use dovetail::emu::inputs::Inputs;
 
 const LANES: usize = 64;
-const WORDS: u32 = 1024;
+const WORDS: u32 = 512;
 
 /// Calls of two functions that change a structure: one loads it, one has several returns.
 fn source(calls: u32) -> String {
     let call = |n: u32| match n % 5 {
-        4 => format!("s = other(s, s.v[({n}u + i) & 1023u]);\n"),
-        _ => format!("s = change(s, s.v[({n}u + i) & 1023u]);\n"),
+        4 => format!("s = other(s, s.v[({n}u + i) & 511u]);\n"),
+        _ => format!("s = change(s, s.v[({n}u + i) & 511u]);\n"),
     };
     let calls: String = (0..calls).map(call).collect();
     format!(
@@ -19,8 +19,8 @@ fn source(calls: u32) -> String {
         layout(local_size_x = {LANES}) in;
         layout(binding = 0) buffer Out {{ uint left[]; }};
         struct S {{ uint v[{WORDS}]; }};
-        S change(S s, uint k) {{ s.v[k & 1023u] += k; return s; }}
-        S other(S s, uint k) {{ S t = s; if ((k & 1u) == 0u) return t; t.v[(k + 1u) & 1023u] ^= k; s = t; return s; }}
+        S change(S s, uint k) {{ s.v[k & 511u] += k; return s; }}
+        S other(S s, uint k) {{ S t = s; if ((k & 1u) == 0u) return t; t.v[(k + 1u) & 511u] ^= k; s = t; return s; }}
         void main() {{
             uint i = gl_LocalInvocationIndex;
             S s;
@@ -38,11 +38,11 @@ fn expected(calls: u32, i: u32) -> u32 {
     let mut s: Vec<u32> = (0..WORDS).map(|k| k ^ i).collect();
     let before = s.clone();
     for n in 0..calls {
-        let k = s[((n + i) & 1023) as usize];
+        let k = s[((n + i) & 511) as usize];
         match n % 5 {
-            4 if k & 1 == 1 => s[(k.wrapping_add(1) & 1023) as usize] ^= k,
+            4 if k & 1 == 1 => s[(k.wrapping_add(1) & 511) as usize] ^= k,
             4 => {}
-            _ => s[(k & 1023) as usize] = s[(k & 1023) as usize].wrapping_add(k),
+            _ => s[(k & 511) as usize] = s[(k & 511) as usize].wrapping_add(k),
         }
     }
     let step =
@@ -51,11 +51,11 @@ fn expected(calls: u32, i: u32) -> u32 {
 }
 
 #[test]
-fn structures_go_by_value_through_eighty_calls() {
-    let test = "moved::structures_go_by_value_through_eighty_calls";
-    let Some(module) = compiled(test, "m.comp", &source(80)) else { return };
+fn structures_go_by_value_through_many_calls() {
+    let test = "moved::structures_go_by_value_through_many_calls";
+    let Some(module) = compiled(test, "m.comp", &source(24)) else { return };
     let inputs = Inputs { bindings: vec![storage(0, vec![0; 4 * LANES])], grid: [1; 3], ..Default::default() };
-    let expected: Vec<u32> = (0..LANES as u32).map(|i| expected(80, i)).collect();
+    let expected: Vec<u32> = (0..LANES as u32).map(|i| expected(24, i)).collect();
     for left in run(&module, &inputs).unwrap_or_else(|why| panic!("{why}")) {
         let found: Vec<u32> = left.bindings[0].as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
         assert_eq!(found, expected, "{} of {} lanes", left.way, left.lanes);

@@ -34,6 +34,9 @@ struct Stay {
 /// # Errors
 /// None.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    if std::mem::replace(&mut shader.keeps_iterations, true) {
+        return Ok(());
+    }
     let cfg = shader.cfg();
     if cfg.loops().is_empty() || !cfg.loops().are_all() {
         return Ok(());

@@ -95,7 +95,8 @@ fn one(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, origin_upper_left: &mut bool) -> R
         M::PixelCenterInteger => cx.b.shader.modes.pixel_center_integer = true,
         M::OriginUpperLeft => *origin_upper_left = true,
         // Nothing is assumed about NaN, Inf or the sign of zero beyond the operations' own flags; subgroups are always
-        // full and have the size that the pipeline requires; quads and uniform control flow hold by construction.
+        // full and have the size that the pipeline requires; quads hold by construction, and every module reconverges
+        // maximally (`passes::keep_iterations`).
         // Denormals and rounding are applied by [`floats`]. Tests before the shader besides those after it are a permission
         // (SPV_AMD_shader_early_and_late_fragment_tests): a shader that writes no memory has them anyway, and one that does
         // is tested after it, as without the mode.

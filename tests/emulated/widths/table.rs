@@ -109,6 +109,8 @@ fn fields(rows: &mut Vec<Row>, width: u32, offset: Num) {
         let most = u64::from(width) - offset;
         (offset, if n < 3 { most } else { y % (most + 1) })
     };
+    // A field beyond the base is undefined.
+    let fits = move |offset: u64, count: u64| offset + count <= u64::from(width);
     let low = |count: u64| if count == 0 { 0 } else { u64::MAX >> (64 - count) };
     let base = U(width);
     for is_signed in [false, true] {
@@ -119,7 +121,7 @@ fn fields(rows: &mut Vec<Row>, width: u32, offset: Num) {
         };
         let expected = move |x: &[u64]| {
             let part = x[0].checked_shr(x[1] as u32).unwrap_or(0) & low(x[2]);
-            Some(if is_signed && x[2] > 0 { signed(part, x[2] as u32) as u64 } else { part })
+            fits(x[1], x[2]).then_some(if is_signed && x[2] > 0 { signed(part, x[2] as u32) as u64 } else { part })
         };
         rows.push(row(op, &[ty, offset, count], ty, &instruction(op, &ty.id(), 3), set, expected));
     }
@@ -129,7 +131,7 @@ fn fields(rows: &mut Vec<Row>, width: u32, offset: Num) {
     };
     let expected = move |x: &[u64]| {
         let mask = low(x[3]).checked_shl(x[2] as u32).unwrap_or(0);
-        Some(x[0] & !mask | x[1].checked_shl(x[2] as u32).unwrap_or(0) & mask)
+        fits(x[2], x[3]).then_some(x[0] & !mask | x[1].checked_shl(x[2] as u32).unwrap_or(0) & mask)
     };
     let body = instruction("OpBitFieldInsert", &base.id(), 4);
     rows.push(row("OpBitFieldInsert", &[base, base, offset, count], base, &body, set, expected));

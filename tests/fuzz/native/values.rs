@@ -325,7 +325,7 @@ impl Gen<'_> {
         let vectors = [0; 2].map(|_| self.operand_of(Kind::Bits(ty), same));
         let turn = self.random.below(2);
         let lane = |n: usize| (vectors[n / 2], Op::Extract(((n + turn) % 2) as u8));
-        (0..count).map(|n| lane(n)).map(|(v, op)| self.push(op, &[v], Type::B16)).collect()
+        (0..count).map(lane).map(|(v, op)| self.push(op, &[v], Type::B16)).collect()
     }
 
     /// Adds lanes to the scope, alone and as a vector.
