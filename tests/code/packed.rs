@@ -110,7 +110,7 @@ fn statements_on_16_bits_become_the_expected_instructions() {
         // A row may leave out fields; each of its instructions is there, and nothing else.
         for wanted in *expected {
             let fits = |one: &&String| wanted.split(' ').all(|word| one.split(' ').any(|other| other == word));
-            match left.iter().position(|one| fits(one)) {
+            match left.iter().position(fits) {
                 Some(n) => _ = left.remove(n),
                 None => wrong.push(format!("{vector}: {statement}: no {wanted} in {found:?}")),
             }

@@ -10,6 +10,9 @@ pub const SETS: usize = 16;
 /// Most operands of a row.
 const MOST: usize = 4;
 
+/// The result of a set, given all sets.
+type Expected = Box<dyn Fn(&[u64], &[Vec<u64>]) -> Option<u64>>;
+
 /// An instruction with its types.
 pub struct Row {
     /// Name and types.
@@ -25,7 +28,7 @@ pub struct Row {
     /// Operands, by set.
     pub sets: Vec<Vec<u64>>,
     /// The result of a set, given all sets; `None` where it is undefined.
-    pub expected: Box<dyn Fn(&[u64], &[Vec<u64>]) -> Option<u64>>,
+    pub expected: Expected,
     /// Lanes take part in each other's results: only for operands that differ between lanes.
     pub across: bool,
 }

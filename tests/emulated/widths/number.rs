@@ -75,7 +75,7 @@ pub fn encode(x: f64, bits: u32) -> u64 {
             let exponent = ((x.abs().to_bits() >> 52) as i32) - 1023;
             let fraction = (x.abs() * 2f64.powi(10 - exponent)).round_ties_even() as u64;
             // A fraction that rounds up to 2048 carries into the exponent.
-            sign | (((exponent + 14) as u64) << 10) + fraction
+            sign | ((((exponent + 14) as u64) << 10) + fraction)
         }
     }
 }
