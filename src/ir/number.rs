@@ -240,6 +240,21 @@ pub fn real(op: AluOp, [x, y, z]: [f64; 3]) -> Option<f64> {
         A::FTrunc => x.trunc(),
         A::FRoundEven => x.round_ties_even(),
         A::FFract => x - x.floor(),
+        // Of zeros, the negative one is less, as for the hardware.
+        A::FMin if x == y => {
+            if x.is_sign_negative() {
+                x
+            } else {
+                y
+            }
+        }
+        A::FMax if x == y => {
+            if x.is_sign_negative() {
+                y
+            } else {
+                x
+            }
+        }
         A::FMin => x.min(y),
         A::FMax => x.max(y),
         A::FSqrt => x.sqrt(),

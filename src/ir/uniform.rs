@@ -177,7 +177,7 @@ impl Uniformity {
         let same = || args.iter().all(|&a| self.is_uniform_in(a, block));
         match op {
             op if is_of_wave(op) => same(),
-            Op::BufferSize | Op::PushConstant { .. } => same(),
+            Op::Descriptor { .. } | Op::BufferSize | Op::PushConstant { .. } => same(),
             Op::LocalLoad { local, .. } => self.cfg.loops().are_all() && same() && !self.locals.differs(*local, block),
             Op::GlobalLoad { access, .. } => access.read_only && !access.volatile && same(),
             Op::Amd(amd) => match amd {

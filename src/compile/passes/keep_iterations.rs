@@ -11,7 +11,8 @@
 //! | any other | lanes may gather |
 //!
 //! [`Op::StayInLoop`] after the last such operation of a block says so to every later analysis; the rest of the block is
-//! outside. The pass comes first, while the declared structure is what the module says.
+//! outside. A block from which a way leads back gets one too: once branches are folded, there may be no such way any more.
+//! The pass comes first, while the declared structure is what the module says.
 
 use crate::error::Result;
 use crate::ir::cfg::{Cfg, DomTree};
@@ -27,6 +28,8 @@ struct Stay {
     last: usize,
     /// The innermost of these loops is last.
     loops: List<u32>,
+    /// It is outside of one of these loops as a graph.
+    leaves: bool,
 }
 
 /// Keeps blocks in their iterations.
@@ -56,17 +59,17 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     }
     let mut tokens = tokens.iter().map(|(_, token)| *token);
     for stay in &stays {
-        split(shader, stay, tokens.by_ref().take(stay.loops.len()));
+        mark(shader, stay, tokens.by_ref().take(stay.loops.len()));
     }
     Ok(())
 }
 
-/// The blocks that have to stay in loops of which they are no part as a graph.
+/// The blocks that have to stay in loops.
 fn find(shader: &Shader, cfg: &Cfg) -> List<Stay> {
     let mut stays = List::default();
     let mut analyses = None;
     for &block in cfg.order.iter() {
-        let mut own = Stay { block, last: 0, loops: List::default() };
+        let mut own = Stay { block, last: 0, loops: List::default(), leaves: false };
         for (n, inst) in shader.block(block).insts.iter().map(|id| shader.inst(*id)).enumerate() {
             let lanes = matches!(inst.op, Op::Subgroup(_));
             if !lanes && !indexed(shader, inst).any(|_| true) {
@@ -78,11 +81,12 @@ fn find(shader: &Shader, cfg: &Cfg) -> List<Stay> {
             if !lanes && !indexed(shader, inst).any(apart) {
                 continue;
             }
-            let left = |l: &u32| uniformity.leave_apart(*l);
-            let mut loops: List<u32> = left_constructs(shader, cfg, structure, block).filter(left).collect();
+            let apart = |l: &u32| uniformity.leave_apart(*l);
+            let mut loops: List<u32> = constructs(shader, cfg, structure, block).filter(apart).collect();
             if !loops.is_empty() {
                 loops.sort_unstable();
                 own.last = n;
+                own.leaves = loops.iter().any(|l| !cfg.loops().around(block).contains(l));
                 own.loops = loops;
             }
         }
@@ -122,20 +126,19 @@ fn structural_dominators(shader: &Shader) -> Kept<DomTree> {
     DomTree::new(&succs, &preds)
 }
 
-/// The loops whose construct a block is in, although it is in no cycle of theirs.
-fn left_constructs<'a>(
+/// The loops whose construct a block is in, but for the loop that it is the header of.
+fn constructs<'a>(
     shader: &'a Shader,
     cfg: &'a Cfg,
     structure: &'a DomTree,
     block: BlockId,
 ) -> impl Iterator<Item = u32> + 'a {
     let loops = cfg.loops();
-    let above = std::iter::successors(Some(block), move |b| structure.parent(*b));
+    let above = std::iter::successors(structure.parent(block), move |b| structure.parent(*b));
     above.filter_map(move |header| {
         let Merge::Loop { merge, .. } = shader.block(header).merge else { return None };
         let l = loops.around(header).last().copied().filter(|l| loops.header(*l) == header)?;
-        let left = !loops.around(block).contains(&l);
-        (left && !structure.dominates(merge, block) && cfg.dom.dominates(header, block)).then_some(l)
+        (!structure.dominates(merge, block) && cfg.dom.dominates(header, block)).then_some(l)
     })
 }
 
@@ -146,11 +149,19 @@ fn add_token(shader: &mut Shader, header: BlockId) -> Value {
     token
 }
 
-/// Ends a block after its last such operation; what follows is a block of its own.
-fn split(shader: &mut Shader, stay: &Stay, tokens: impl Iterator<Item = Value>) {
+/// Marks a block, which ends after its last such operation if it leaves a loop; what follows is a block of its own.
+fn mark(shader: &mut Shader, stay: &Stay, tokens: impl Iterator<Item = Value>) {
+    let mut insts = shader.block_mut(stay.block).insts.split_off(stay.last + 1);
+    for token in tokens {
+        let id = shader.add_inst(Op::StayInLoop, InstArgs::from_slice(&[token]), None);
+        shader.block_mut(stay.block).insts.push(id);
+    }
+    if !stay.leaves {
+        shader.block_mut(stay.block).insts.append(&mut insts);
+        return;
+    }
     let rest = shader.add_block();
     let first = shader.block_mut(stay.block);
-    let insts = first.insts.split_off(stay.last + 1);
     let end = std::mem::take(&mut first.end);
     first.end.set(Terminator::Jump(BlockCall::to(rest)));
     // A loop stays with the block that is the target of its back edge.
@@ -160,8 +171,4 @@ fn split(shader: &mut Shader, stay: &Stay, tokens: impl Iterator<Item = Value>) 
     };
     let second = shader.block_mut(rest);
     (second.insts, second.end, second.merge) = (insts, end, selection);
-    for token in tokens {
-        let id = shader.add_inst(Op::StayInLoop, InstArgs::from_slice(&[token]), None);
-        shader.block_mut(stay.block).insts.push(id);
-    }
 }

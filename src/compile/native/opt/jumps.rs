@@ -7,6 +7,7 @@ use super::blocks::{empty_unreachable, named};
 use super::names::Names;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
+use crate::ir::cfg::Cfg;
 use crate::ir::{AluOp, BlockCall, BlockId, Inst, Merge, Op, Shader, Terminator, Value};
 use crate::rows::Rows;
 use crate::workspace::{Kept, List};
@@ -182,6 +183,12 @@ fn skip_empty(shader: &mut Shader) {
     }
 }
 
+/// Whether the next block is outside of a loop that a block stays in: what they have together would be in the loop.
+fn leaves_loop(shader: &Shader, cfg: &Cfg, block: BlockId, next: BlockId) -> bool {
+    let loops = cfg.loops();
+    shader.stays_in_loop(block) && loops.around(block) != loops.around(next)
+}
+
 /// Merges a block into its predecessor, if that is the only one and jumps only to it.
 fn join_rows(shader: &mut Shader) {
     let cfg = shader.cfg();
@@ -191,7 +198,9 @@ fn join_rows(shader: &mut Shader) {
         while let Some(Terminator::Jump(call)) = shader.block(id).term() {
             let (next, merge) = (call.block, shader.block(id).merge);
             let is_row = cfg.preds(next).len() == 1 && next != id && next != Shader::ENTRY;
-            if !is_row || shader.stays_in_loop(id) || (merge != Merge::None && shader.block(next).merge != Merge::None)
+            if !is_row
+                || leaves_loop(shader, &cfg, id, next)
+                || (merge != Merge::None && shader.block(next).merge != Merge::None)
             {
                 break;
             }
