@@ -206,8 +206,12 @@ impl Proof<'_> {
             facts.set(Place::mask(*mask));
         }
         let side = |wanted: bool| wait_if.iter().find(|(_, side)| *side == wanted).map(|(mask, _)| Place::mask(*mask));
+        // The body of a loop's header begins with EXEC as it is, whatever mask has its lanes too.
+        let goes_back = matches!(*go, Go::To(to) if to <= n);
         for mask in wait {
-            facts.moves(Place::EXEC, &[Place::mask(*mask)]);
+            if !goes_back {
+                facts.moves(Place::EXEC, &[Place::mask(*mask)]);
+            }
             facts.some.add(Place::mask(*mask));
         }
         match *go {
