@@ -20,6 +20,8 @@ pub fn enter(refusal: Refusal) -> String {
     let descriptors = inherited::close_descriptors();
     let namespace = inherited::leave_user_namespace();
     let capabilities = inherited::drop_capabilities();
+    // Both forget the signal at the parent's death (prctl(2)), and afterwards the call is refused.
+    let orphan = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     let files = match landlock() {
         Ok(RulesetStatus::FullyEnforced) => "landlock".to_owned(),
         Ok(RulesetStatus::PartiallyEnforced) => "landlock (in part: an older kernel)".to_owned(),
@@ -30,6 +32,7 @@ pub fn enter(refusal: Refusal) -> String {
     let namespace = in_force("user namespace", namespace);
     let mut said = vec![files, calls, namespace];
     said.extend(descriptors.err().map(|e| format!("inherited descriptors are open ({e})")));
+    said.extend(orphan.err().map(|e| format!("it outlives its parent ({e})")));
     said.extend(capabilities.err().map(|e| format!("capabilities are kept ({e})")));
     said.join(", ")
 }
