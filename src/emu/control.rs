@@ -135,6 +135,9 @@ pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()
                 Condition::Vccz(value) => wave.vccz() == value,
                 Condition::Execz(value) => (wave.exec() == 0) == value,
             };
+            if wave.exec() != 0 {
+                wave.idle = None;
+            }
             if taken {
                 branch(wave, fields.imm);
                 if fields.imm.cast_signed() < 0 {
@@ -172,7 +175,7 @@ pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()
     Ok(())
 }
 
-/// A wave that goes back twice without a lane, and had none in between, never leaves the loop: only lanes change what
+/// A wave that goes back twice without a lane, and had none at a branch in between, never leaves the loop: only lanes change what
 /// its branches test. Once is allowed: the code may just be laid out so.
 fn goes_back(wave: &mut Wave) -> Result<()> {
     let idle = (wave.exec() == 0).then_some(wave.pc);
