@@ -121,7 +121,8 @@ fn add_stays(cfg: &Cfg, headers: &[BlockId], inside: &mut Vec<(BlockId, u32)>) {
                 }
             }
         }
-        inside.sort_by_key(|(_, l)| *l);
+        // By block, outer loops come first; a stable sort would ask for memory.
+        inside.sort_unstable_by_key(|(b, l)| (*l, b.0));
     }
 }
 
