@@ -248,7 +248,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     cache.check_writable()?;
     let compiler = args.build.worker.start_if_built(args.jobs.count())?;
     let tools = Toolchain::new(&cache, compiler.as_deref())?;
-    tools.record_compiler()?;
+    // A store that was set aside is news also if its successor takes nothing.
+    tools.record_compiler().inspect_err(|_| CacheArgs::tell(&cache))?;
     let maker = Maker::Own(if args.pairs { tools.making_pairs() } else { tools });
     let pool = args.jobs.threads()?;
     let (events, pipelines) = storing(&cache, || all_stored(&cache, || events(args, &spec, &maker, &pool)));
