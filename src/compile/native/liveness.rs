@@ -36,8 +36,10 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn new(blocks: usize) -> Self {
-        Self { blocks: List::default(), runs: List::default(), last: filled(blocks, u32::MAX) }
+    fn new(blocks: usize, numbers: usize) -> Self {
+        let mut runs = List::default();
+        runs.reserve(numbers);
+        Self { blocks: List::default(), runs, last: filled(blocks, u32::MAX) }
     }
 
     /// Adds a pair if it is not there. All pairs of one number are added before those of the next.
@@ -90,7 +92,7 @@ impl Liveness {
             homes.iter().filter_map(|(val, block)| Some((place[val.index()]?, *block))).collect();
         homes.sort_unstable_by_key(|(place, block)| (*place, block.0));
         exposed.sort_unstable_by_key(|(place, block)| (*place, block.0));
-        let mut into = Pairs::new(f.blocks.len());
+        let mut into = Pairs::new(f.blocks.len(), values.len());
         let mut work = List::<BlockId>::default();
         let mut homes = &homes[..];
         for uses in exposed.chunk_by(|a, b| a.0 == b.0) {

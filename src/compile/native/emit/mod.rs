@@ -35,7 +35,6 @@ use crate::metadata::interface::ResultSource;
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 use crate::workspace::List;
-use smallvec::SmallVec;
 
 /// Smallest alignment of a constant table in bytes: tables are read by dwords.
 const TABLE_ALIGN: u32 = 4;
@@ -133,7 +132,7 @@ fn results(function: &MachineFunction, written: Option<&RegisterSet>) -> Result<
 /// The patches for open literals, and the constant tables that they need.
 fn add_patches(assembled: &Assembled<Open>, shader: &Shader, out: &mut MachineCode) -> Result<()> {
     let relocations = &assembled.relocations;
-    let mut tables = SmallVec::<[u32; 8]>::new();
+    let mut tables = List::<u32>::default();
     // One more for the epilog.
     out.patches.reserve(relocations.len() + 1);
     // Instructions that the linker may remove.
@@ -207,7 +206,7 @@ fn add_tables(numbers: &[u32], shader: &Shader, out: &mut MachineCode) -> Result
 }
 
 /// The index of a table among those in use.
-fn position(tables: &mut SmallVec<[u32; 8]>, table: u32) -> usize {
+fn position(tables: &mut List<u32>, table: u32) -> usize {
     tables.iter().position(|known| *known == table).unwrap_or_else(|| {
         tables.push(table);
         tables.len() - 1
