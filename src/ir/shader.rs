@@ -5,7 +5,7 @@
 //! level, no parameters. At the lower level its parameters are the hardware's registers, one per [`EntryArg`].
 
 use super::args::InstArgs;
-use super::block::{BasicBlock, Blocks, reserve};
+use super::block::{BasicBlock, BlockCall, Blocks, Merge, Terminator, reserve};
 use super::cfg::Cfg;
 use super::graph::Graph;
 use super::kept::Remembered;
@@ -353,6 +353,23 @@ impl Shader {
     pub fn add_block(&mut self) -> BlockId {
         self.blocks.add();
         BlockId(self.blocks.len() as u32 - 1)
+    }
+
+    /// Ends a block after its first `count` instructions and moves the rest into a new block, to which it jumps. The declared
+    /// selection goes with the branch; a loop stays with the target of its back edge.
+    pub fn split_block(&mut self, block: BlockId, count: usize) -> BlockId {
+        let rest = self.add_block();
+        let first = self.block_mut(block);
+        let insts = first.insts.split_off(count);
+        let end = std::mem::take(&mut first.end);
+        first.end.set(Terminator::Jump(BlockCall::to(rest)));
+        let merge = match first.merge {
+            Merge::Selection(_) => std::mem::take(&mut first.merge),
+            Merge::None | Merge::Loop { .. } => Merge::None,
+        };
+        let second = self.block_mut(rest);
+        (second.insts, second.end, second.merge) = (insts, end, merge);
+        rest
     }
 
     /// A new parameter at the end of a block's list.

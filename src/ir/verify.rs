@@ -79,6 +79,7 @@ impl<'a> Verifier<'a> {
                     .and_then(|()| rules::check(self.shader, inst, either_level))
                     .and_then(|()| self.output(id, &inst.op, &mut outputs))
                     .and_then(|()| self.scalars(id, inst, wide.as_ref()))
+                    .and_then(|()| self.token(inst))
                     .map_err(|what| bug(format!("{id}: `{}`: {what}", self.shader.inst_text(inst))))?;
             }
             self.end(id).map_err(|what| {
@@ -87,6 +88,12 @@ impl<'a> Verifier<'a> {
             })?;
         }
         Ok(())
+    }
+
+    /// A block stays in the loop that a token names, and in no other.
+    fn token(&self, inst: &Inst) -> Check {
+        let of_token = || inst.args.iter().all(|v| self.shader.def(*v).is_some_and(|def| def.op == Op::LoopToken));
+        if inst.op != Op::StayInLoop || of_token() { Ok(()) } else { Err("the operand is no loop's token".into()) }
     }
 
     fn header(&self) -> Check {

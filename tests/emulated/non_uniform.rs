@@ -98,7 +98,7 @@ fn cases() -> Vec<AccessCase> {
         ),
         case!(
             "the image of both",
-            &["e", "p", "l"],
+            &["e", "p", "l", "m"],
             kept(&[
                 "%p = OpAccessChain %p_combined %combined %e
                 %l = OpLoad %t_combined %p

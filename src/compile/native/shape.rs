@@ -11,7 +11,7 @@
 //! Blocks that cannot be reached keep their place in the list and are not laid out.
 
 use crate::error::{Error, Result};
-use crate::ir::{AluOp, BlockCall, BlockId, Builder, End, Merge, Op, Shader, Terminator, Type, Value};
+use crate::ir::{AluOp, BlockCall, BlockId, Builder, End, Op, Shader, Terminator, Type, Value};
 use crate::workspace::List;
 
 /// Reshapes the graph.
@@ -69,18 +69,7 @@ fn split_early_ends(shader: &mut Shader) {
     }
     for mut block in shader.block_ids() {
         while let Some(n) = shader.block(block).insts.iter().position(|id| shader.inst(*id).op == Op::EndIfDead) {
-            let rest = shader.add_block();
-            let first = shader.block_mut(block);
-            let insts = first.insts.split_off(n + 1);
-            let end = std::mem::take(&mut first.end);
-            first.end.set(Terminator::Jump(BlockCall::to(rest)));
-            let selection = match first.merge {
-                Merge::Selection(_) => std::mem::take(&mut first.merge),
-                Merge::None | Merge::Loop { .. } => Merge::None,
-            };
-            let second = shader.block_mut(rest);
-            (second.insts, second.end, second.merge) = (insts, end, selection);
-            block = rest;
+            block = shader.split_block(block, n + 1);
         }
     }
 }

@@ -17,7 +17,7 @@
 use crate::error::Result;
 use crate::ir::cfg::{Cfg, DomTree};
 use crate::ir::uniform::Uniformity;
-use crate::ir::{BlockCall, BlockId, Graph, Inst, InstArgs, Merge, Op, Shader, Terminator, Type, Value};
+use crate::ir::{BlockId, Graph, Inst, InstArgs, Merge, Op, Shader, Type, Value};
 use crate::target::WaveSize;
 use crate::workspace::{Kept, List, take};
 
@@ -151,24 +151,12 @@ fn add_token(shader: &mut Shader, header: BlockId) -> Value {
 
 /// Marks a block, which ends after its last such operation if it leaves a loop; what follows is a block of its own.
 fn mark(shader: &mut Shader, stay: &Stay, tokens: impl Iterator<Item = Value>) {
-    let mut insts = shader.block_mut(stay.block).insts.split_off(stay.last + 1);
-    for token in tokens {
+    let end = stay.last + 1;
+    if stay.leaves {
+        shader.split_block(stay.block, end);
+    }
+    for (n, token) in tokens.enumerate() {
         let id = shader.add_inst(Op::StayInLoop, InstArgs::from_slice(&[token]), None);
-        shader.block_mut(stay.block).insts.push(id);
+        shader.block_mut(stay.block).insts.insert(end + n, id);
     }
-    if !stay.leaves {
-        shader.block_mut(stay.block).insts.append(&mut insts);
-        return;
-    }
-    let rest = shader.add_block();
-    let first = shader.block_mut(stay.block);
-    let end = std::mem::take(&mut first.end);
-    first.end.set(Terminator::Jump(BlockCall::to(rest)));
-    // A loop stays with the block that is the target of its back edge.
-    let selection = match first.merge {
-        Merge::Selection(_) => std::mem::take(&mut first.merge),
-        Merge::None | Merge::Loop { .. } => Merge::None,
-    };
-    let second = shader.block_mut(rest);
-    (second.insts, second.end, second.merge) = (insts, end, selection);
 }

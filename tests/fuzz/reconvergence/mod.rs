@@ -37,11 +37,11 @@ use writer::Form;
 /// Prefix of the line after that of [`Setup`].
 const MARK: &str = "; form";
 
-/// Passes of `spirv-opt` that keep what is declared.
-const PASSES: [&str; 15] = [
+/// Passes of `spirv-opt` that keep what is declared. Those that join blocks move operations out of the constructs that
+/// they are in: the new module promises something else.
+const PASSES: [&str; 13] = [
     "--merge-return",
     "--inline-entry-points-exhaustive",
-    "--merge-blocks",
     "--ssa-rewrite",
     "--eliminate-local-single-block",
     "--eliminate-local-single-store",
@@ -52,7 +52,6 @@ const PASSES: [&str; 15] = [
     "--local-redundancy-elimination",
     "--private-to-local",
     "--ccp",
-    "--cfg-cleanup",
     "--wrap-opkill",
 ];
 
