@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dovetail::emu::{Machine, Mode, RunLimits, RunStats, Wave};
-use dovetail::target::{GfxIp, WaveSize};
+use dovetail::target::{Gpu, WaveSize};
 
 /// A loop of eight vector instructions of different classes, with a counter and a branch.
 const LOOP: [u32; 13] = [
@@ -30,7 +30,7 @@ fn lanes(c: &mut Criterion) {
 
 fn run() -> RunStats {
     let code: Vec<u8> = LOOP.into_iter().flat_map(u32::to_le_bytes).collect();
-    let mut machine = Machine::new(GfxIp::Gfx1030);
+    let mut machine = Machine::new(Gpu::Gfx1030);
     let mut stats = RunStats::default();
     if let Ok(pc) = machine.load_code(&code) {
         let mut wave = [Wave::new(WaveSize::W64, pc, Mode(0x1c0), u64::MAX)];

@@ -20,7 +20,7 @@ use dovetail::abi::layout::ResolvedLayout;
 use dovetail::keys;
 use dovetail::link::{EmitGlue, Job, Object, Placement, Plans};
 use dovetail::runtime::{Context, ContextInfo, Layout, Pipeline, PipelineFlags, PipelineInfo, Shader, Size};
-use dovetail::target::{GfxIp, Stage};
+use dovetail::target::{Gpu, Stage};
 use std::path::Path;
 use std::process::Command;
 use times::{Times, chosen, head, measuring, ratio_in_turn};
@@ -29,7 +29,7 @@ const RUNS: usize = 20_000;
 
 fn context(dir: &Path) -> Context {
     let dir = dir.join("cache");
-    let info = ContextInfo { cache_dir: Some(&dir), max_memory: 1 << 20, ..ContextInfo::new(GfxIp::Gfx1030) };
+    let info = ContextInfo { cache_dir: Some(&dir), max_memory: 1 << 20, ..ContextInfo::new(Gpu::Gfx1030) };
     Context::new(&info).expect("a context")
 }
 
@@ -141,7 +141,7 @@ fn hits(c: &mut Criterion) {
     };
     row("the cache's hit", &mut || made.0.get(&keys[next()]).expect("a hit").len());
     row("BLAKE3 of its bytes", &mut || usize::from(blake3::keyed_hash(&keys[next()].0, &elf).as_bytes()[0]));
-    let cold = ContextInfo::new(GfxIp::Gfx1030);
+    let cold = ContextInfo::new(Gpu::Gfx1030);
     row("a context without a cache", &mut || usize::from(Context::new(&cold).is_ok()));
     row("a shader whose part is in memory", &mut || {
         usize::from(shader(&warm, Stage::Vertex, &modules[next()]).status().is_ok())

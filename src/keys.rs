@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::glue::GlueKey;
 use crate::link::Placement;
 use crate::state::PipelineState;
-use crate::target::GfxIp;
+use crate::target::Gpu;
 
 /// Key of a stage's ELF. The domain names the unlinked format, so a change of the format changes every key.
 ///
@@ -61,7 +61,7 @@ pub fn pipeline(stages: &[Key], state: &PipelineState, placement: Placement) -> 
 ///
 /// # Errors
 /// Bug: the key cannot be serialized.
-pub fn global(target: GfxIp, compiler: Option<&CompilerId>) -> Result<Key> {
+pub fn global(target: Gpu, compiler: Option<&CompilerId>) -> Result<Key> {
     let builder = KeyBuilder::new("dovetail global 1").field("target", &target)?;
     Ok(builder.field("compiler", &compiler)?.field("glue", GLUE_DOMAIN)?.finish())
 }
@@ -77,14 +77,14 @@ mod tests {
         BindingLayout, ChromaFilter, ChromaLocation, ImmutableSampler, Known, ResourceLayout, SamplerWords, SetLayout,
         Swizzle, VkFormat, YcbcrConversion, YcbcrModel, YcbcrRange,
     };
-    use crate::target::{GfxIp, Stage, WaveSize};
+    use crate::target::{Gpu, Stage, WaveSize};
 
     /// Every field of the request and of the compiler's id must change the key.
     #[test]
     fn each_field_is_in_the_key() {
         let id = CompilerId { sources: "a".into(), backend: "llvm 19.1.7".into() };
         let base = StageRequest {
-            target: GfxIp::Gfx1030,
+            target: Gpu::Gfx1030,
             stage: Stage::Vertex,
             module: ModuleDigest([1; 32]),
             entry_point: "main".into(),

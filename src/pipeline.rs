@@ -17,7 +17,7 @@ use crate::error::{Context, Error, FullCompile, Result};
 use crate::link::{Job, Linked, Object, Placement};
 use crate::metadata::interface::{FragmentReads, ParamConstant, StageKind};
 use crate::state::{Known, PipelineState, ResourceLayout};
-use crate::target::{GfxIp, Stage};
+use crate::target::{Gpu, Stage};
 use crate::toolchain::{Pair, PairNote, PartRef, ReadyPart, Toolchain};
 use serde::Serialize;
 use smallvec::SmallVec;
@@ -35,7 +35,7 @@ pub struct PipelineRequest<'a> {
     /// by its contents.
     pub layout: Option<&'a PreparedLayout>,
     /// GPU.
-    pub target: GfxIp,
+    pub target: Gpu,
     /// Tuning.
     pub options: TuningOptions,
     /// Placement of the parts' code.

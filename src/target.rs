@@ -5,27 +5,113 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A GPU, by LLVM's processor name. To add one: a variant here, its ELF machine number, its opcode table in `isa`.
+/// A GPU, by LLVM's processor name. To add one of a known family: a variant here, and its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum GfxIp {
-    /// RDNA2, Navi 21 (gfx10.3): hardware VS stage, no NGG.
+pub enum Gpu {
+    /// Navi 21.
     Gfx1030,
+    /// Navi 22.
+    Gfx1031,
+    /// Navi 23.
+    Gfx1032,
+    /// Van Gogh, the Steam Deck.
+    Gfx1033,
+    /// Navi 24.
+    Gfx1034,
+    /// Rembrandt.
+    Gfx1035,
+    /// Raphael, Mendocino.
+    Gfx1036,
 }
 
-impl GfxIp {
+/// GPUs that execute the same code: one instruction set, one set of registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Family {
+    /// RDNA 2.
+    Gfx103,
+}
+
+/// What distinguishes a GPU.
+struct Row {
+    gpu: Gpu,
     /// LLVM's processor name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gfx1030 => "gfx1030",
+    name: &'static str,
+    /// `e_flags` of its ELF files: `EF_AMDGPU_MACH` in bits 0-7, as LLVM's `AMDGPUUsage` lists them (checked against llc-19).
+    elf_flags: u32,
+    family: Family,
+}
+
+impl Gpu {
+    /// In the order of the variants.
+    const ROWS: [Row; 7] = {
+        const fn row(gpu: Gpu, name: &'static str, elf_flags: u32, family: Family) -> Row {
+            Row { gpu, name, elf_flags, family }
         }
+        [
+            row(Gpu::Gfx1030, "gfx1030", 0x36, Family::Gfx103),
+            row(Gpu::Gfx1031, "gfx1031", 0x37, Family::Gfx103),
+            row(Gpu::Gfx1032, "gfx1032", 0x38, Family::Gfx103),
+            row(Gpu::Gfx1033, "gfx1033", 0x39, Family::Gfx103),
+            row(Gpu::Gfx1034, "gfx1034", 0x3e, Family::Gfx103),
+            row(Gpu::Gfx1035, "gfx1035", 0x3d, Family::Gfx103),
+            row(Gpu::Gfx1036, "gfx1036", 0x45, Family::Gfx103),
+        ]
+    };
+
+    /// Every GPU.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::ROWS.iter().map(|row| row.gpu)
     }
 
-    /// `e_flags` of the ELF header: machine id in bits 0-7 (pal-abi 3.1, checked against llc-19).
+    const fn row(self) -> &'static Row {
+        const ROWS: &[Row] = &Gpu::ROWS;
+        &ROWS[self as usize]
+    }
+
+    /// LLVM's processor name.
+    pub const fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// `e_flags` of its ELF files.
     pub const fn elf_flags(self) -> u32 {
-        match self {
-            Self::Gfx1030 => 0x36,
-        }
+        self.row().elf_flags
+    }
+
+    /// The GPUs that execute the same code.
+    pub const fn family(self) -> Family {
+        self.row().family
+    }
+
+    /// The GPU that an ELF file is for.
+    ///
+    /// # Errors
+    /// Unsupported: these `e_flags` are of no GPU that Dovetail knows.
+    pub fn of_elf_flags(flags: u32) -> Result<Self> {
+        let found = Self::ROWS.iter().find(|row| row.elf_flags == flags).map(|row| row.gpu);
+        found.ok_or_else(|| {
+            Error::unsupported(format!("e_flags {flags:#x}"), format!("known targets: {}", Self::names()))
+        })
+    }
+
+    /// The GPU that an ELF file is for, by its header.
+    ///
+    /// # Errors
+    /// Malformed: it is no ELF file. Unsupported: it is for another GPU.
+    pub fn of_elf(file: &[u8]) -> Result<Self> {
+        const E_FLAGS: usize = 48;
+        let flags =
+            file.get(E_FLAGS..).and_then(|rest| rest.first_chunk::<4>()).filter(|_| file.starts_with(b"\x7fELF"));
+        flags.map_or_else(
+            || Err(Error::malformed("no ELF file")),
+            |flags| Self::of_elf_flags(u32::from_le_bytes(*flags)),
+        )
+    }
+
+    /// The names of all, for messages.
+    fn names() -> String {
+        Self::ROWS.map(|row| row.name).join(", ")
     }
 }
 
@@ -46,12 +132,12 @@ pub struct RegisterFiles {
     pub waves: u32,
 }
 
-impl GfxIp {
+impl Family {
     /// Its register files. VGPRs and waves as in LLVM's `getTotalNumVGPRs`, `getVGPRAllocGranule` and
     /// `getMaxWavesPerEU`; 104 is the `.sgpr_limit` of PAL's pipelines.
     pub const fn registers(self) -> RegisterFiles {
         match self {
-            Self::Gfx1030 => RegisterFiles {
+            Self::Gfx103 => RegisterFiles {
                 sgprs: 106,
                 usable_sgprs: 104,
                 vgprs: 256,
@@ -60,6 +146,13 @@ impl GfxIp {
                 waves: 16,
             },
         }
+    }
+}
+
+impl Gpu {
+    /// Its register files.
+    pub const fn registers(self) -> RegisterFiles {
+        self.family().registers()
     }
 
     /// Waves per SIMD at this number of VGPRs, if nothing else limits them.
@@ -79,19 +172,24 @@ impl GfxIp {
     }
 }
 
-impl fmt::Display for GfxIp {
+impl Default for Gpu {
+    /// What is compiled for where nobody says.
+    fn default() -> Self {
+        Self::Gfx1030
+    }
+}
+
+impl fmt::Display for Gpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for GfxIp {
+impl FromStr for Gpu {
     type Err = Error;
     fn from_str(s: &str) -> Result<Self> {
-        match s {
-            "gfx1030" => Ok(Self::Gfx1030),
-            _ => Err(Error::unsupported(format!("target {s}"), "known targets: gfx1030")),
-        }
+        let found = Self::ROWS.iter().find(|row| row.name == s).map(|row| row.gpu);
+        found.ok_or_else(|| Error::unsupported(format!("target {s}"), format!("known targets: {}", Self::names())))
     }
 }
 
@@ -219,5 +317,21 @@ impl TryFrom<u32> for WaveSize {
             64 => Ok(Self::W64),
             _ => Err(Error::malformed(format!("wave size {n}: 32 or 64"))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_in_the_order_of_the_variants_and_no_two_are_of_one_name_or_machine() {
+        for (n, gpu) in Gpu::all().enumerate() {
+            assert_eq!(gpu as usize, n, "{gpu}");
+            assert_eq!((gpu.name().parse(), Gpu::of_elf_flags(gpu.elf_flags())), (Ok(gpu), Ok(gpu)));
+            assert_eq!(serde_json::to_value(gpu).expect("a name"), gpu.name());
+        }
+        let refused = "gfx900".parse::<Gpu>().expect_err("not known").to_string();
+        assert!(refused.contains("gfx1033"), "{refused}");
     }
 }

@@ -18,6 +18,7 @@ use crate::link::{GlueSource, MetadataVersion, Object, Plans, SharedGlue};
 use crate::near_table::NearTable;
 use crate::state::ResourceLayout;
 use crate::table::{SharedTable, hash};
+use crate::target::Gpu;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -203,14 +204,45 @@ impl<'a> Toolchain<'a> {
         }
     }
 
+    /// One stage for several GPUs, in their order, in place of the request's.
+    ///
+    /// # Errors
+    /// Each as [`Self::stage`].
+    pub fn stages(&self, module: &Module, request: &StageRequest, targets: &[Gpu]) -> Vec<Result<Fetched>> {
+        let asked = targets.iter().map(|target| StageRequest { target: *target, ..request.clone() });
+        let found = asked.map(|request| {
+            request.check_module(module)?;
+            let key = keys::stage(&request, &self.compiler_id)?;
+            Ok((key, self.cache.get(&key)))
+        });
+        let found: Vec<Result<(Key, Option<Vec<u8>>)>> = found.collect();
+        let missing = found.iter().zip(targets).filter(|(found, _)| matches!(found, Ok((_, None))));
+        let missing: Vec<Gpu> = missing.map(|(_, target)| *target).collect();
+        let compiler = self.compiler.filter(|_| !missing.is_empty());
+        let mut made = compiler.map(|compiler| compiler.compile_for(module, request, &missing).into_iter());
+        let one = |found: Result<(Key, Option<Vec<u8>>)>| match found? {
+            (_, Some(bytes)) => Ok(Fetched::Hit(StageElf(bytes))),
+            (key, None) => match made.as_mut().map(Iterator::next) {
+                None => Ok(Fetched::NotCached),
+                Some(None) => Err(Error::bug("a compiler without a result")),
+                Some(Some(elf)) => Ok(Fetched::Compiled(self.stored(module, &key, elf?)?)),
+            },
+        };
+        found.into_iter().map(one).collect()
+    }
+
     /// Compiles a stage and stores it, if there is a compiler.
     fn compiled(&self, module: &Module, request: &StageRequest, key: &Key) -> Result<Option<StageElf>> {
         let Some(compiler) = self.compiler else { return Ok(None) };
-        let elf = compiler.compile(module, request)?;
+        self.stored(module, key, compiler.compile(module, request)?).map(Some)
+    }
+
+    /// Stores a stage that was just compiled.
+    fn stored(&self, module: &Module, key: &Key, elf: StageElf) -> Result<StageElf> {
         let note = operands_note(module)?;
         let note = note.iter().map(|(key, bytes)| (*key, &bytes[..]));
         self.cache.keep_all(&note.chain([(*key, &elf.0[..])]).collect::<Vec<_>>());
-        Ok(Some(elf))
+        Ok(elf)
     }
 
     /// One stage, parsed; `None` if it is not in the cache and there is no compiler.
@@ -388,7 +420,7 @@ mod tests {
     use super::*;
     use crate::cache::MemoryStore;
     use crate::compile::request::{KnownState, TuningOptions};
-    use crate::target::{GfxIp, Stage, WaveSize};
+    use crate::target::{Gpu, Stage, WaveSize};
 
     /// A compiler whose "code" of a module is the module itself.
     struct Copies(CompilerId);
@@ -408,7 +440,7 @@ mod tests {
         let module = |n: u32| Module::new([0x0723_0203, n].into_iter().flat_map(u32::to_le_bytes).collect()).unwrap();
         let (asked, given) = (module(1), module(2));
         let request = StageRequest {
-            target: GfxIp::Gfx1030,
+            target: Gpu::Gfx1030,
             stage: Stage::Compute,
             module: asked.digest(),
             entry_point: "main".into(),

@@ -12,7 +12,7 @@ use alloc::{Counting, allocations};
 use dovetail::compile::request::{KnownState, Module, StageRequest, TuningOptions, default_wave};
 use dovetail::compile::{passes, spirv};
 use dovetail::error::{Error, Result};
-use dovetail::target::GfxIp;
+use dovetail::target::Gpu;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -29,7 +29,7 @@ fn shader(name: String, code: Vec<u8>) -> Result<Shader> {
     let entry = info.entry_points.first().and_then(|entry| Some((entry.stage?, entry.name.clone())));
     let (stage, entry_point) = entry.ok_or_else(|| Error::unsupported("stage", "of the first entry point"))?;
     let request = StageRequest {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage,
         module: module.digest(),
         entry_point,

@@ -2,7 +2,7 @@
 
 use dovetail::check::estimate::{self, Placed};
 use dovetail::isa::{Latency, Op, OpcodeRow, Traits};
-use dovetail::target::{GfxIp, WaveSize};
+use dovetail::target::{Gpu, WaveSize};
 use serde::Serialize;
 
 /// Figures of one shader's code.
@@ -28,14 +28,14 @@ pub struct Code {
 
 /// Decodes the words and counts.
 pub fn read(words: &[u32], wave: WaveSize) -> Result<Code, String> {
-    let code = estimate::instructions(words, GfxIp::Gfx1030).map_err(|e| e.to_string())?;
+    let code = estimate::instructions(words, Gpu::Gfx1030).map_err(|e| e.to_string())?;
     let mut out = Code { instructions: code.len(), ..Code::default() };
     for Placed { inst, .. } in &code {
         *counter(&mut out, inst.entry) += 1;
         out.bytes += 4 * usize::from(inst.dwords());
     }
     out.vgprs = estimate::vgprs(&code, wave);
-    out.waves = GfxIp::Gfx1030.waves(out.vgprs, wave);
+    out.waves = Gpu::Gfx1030.waves(out.vgprs, wave);
     out.loops = estimate::loops(&code).len();
     out.cycles = estimate::cycles(&code, wave);
     Ok(out)

@@ -13,7 +13,7 @@ use dovetail::compile::request::TuningOptions;
 use dovetail::link::{EmitGlue, Job, Object, Placement, Plans, SharedGlue, Size, link};
 use dovetail::pipeline::{PipelineOutcome, PipelineRequest, ShaderRef, build};
 use dovetail::state::PipelineState;
-use dovetail::target::GfxIp;
+use dovetail::target::Gpu;
 use dovetail::toolchain::Toolchain;
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -55,7 +55,7 @@ impl Pair {
             shaders: [self.vertex, self.fragment].map(|stage| shaders[stage].clone()).into(),
             state: &self.state,
             layout: Some(&self.layout),
-            target: GfxIp::Gfx1030,
+            target: Gpu::Gfx1030,
             options: TuningOptions::default(),
             placement: Placement::Adjacent,
         }

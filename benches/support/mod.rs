@@ -15,7 +15,7 @@ use dovetail::compile::spirv;
 use dovetail::corpus::spec::SpecFile;
 use dovetail::ir::Shader;
 use dovetail::state::{PipelineState, SpecializationEntry};
-use dovetail::target::{GfxIp, Stage};
+use dovetail::target::{Gpu, Stage};
 use dovetail::template;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -39,7 +39,7 @@ impl Input {
         let entry_point = info.entry_points.iter().find(|e| e.stage == Some(stage))?.name.clone();
         let values: Vec<(u32, u64)> = spec.values(name).into_iter().map(|(id, v)| (id, v.into())).collect();
         let request = StageRequest {
-            target: GfxIp::Gfx1030,
+            target: Gpu::Gfx1030,
             stage,
             module: module.digest(),
             entry_point,

@@ -14,7 +14,7 @@ use dovetail::runtime::{
     Context, ContextInfo, Layout, ModuleRef, Phase, Pipeline, PipelineFlags, PipelineInfo, PipelineRoute, Shader,
     ShaderInfo, ShaderStatus, Stats,
 };
-use dovetail::target::{GfxIp, Stage};
+use dovetail::target::{Gpu, Stage};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -95,7 +95,7 @@ impl Times {
     /// # Errors
     /// Malformed: the target or the cache's manifest. Environment: the cache cannot be opened.
     pub fn start(config: &Config) -> Result<Self> {
-        let target: GfxIp = config.target.as_deref().unwrap_or("gfx1030").parse()?;
+        let target: Gpu = config.target.as_deref().unwrap_or("gfx1030").parse()?;
         let program = std::env::current_exe().ok();
         let app = program.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
         let context = Context::new(&ContextInfo {

@@ -10,7 +10,7 @@ use crate::error::{Context, Error, Result};
 use crate::kinds::NumericKind;
 use crate::metadata::interface::{ColorOutput, ComponentType, ExportedFormats, FragmentInterface};
 use crate::state::{ColorAttachment, ColorState};
-use crate::target::GfxIp;
+use crate::target::{Family, Gpu};
 use serde::{Deserialize, Serialize};
 
 /// Number of colour locations and targets.
@@ -121,7 +121,7 @@ impl ColorExportPlan {
     /// # Errors
     /// Malformed: a location beyond 7 or given twice, a format that colours cannot have, an output of 64 bits.
     /// Unsupported: alpha-to-coverage together with alpha-to-one.
-    pub fn new(gfx: GfxIp, fragment: &FragmentInterface, state: &ColorState) -> Result<Self> {
+    pub fn new(gfx: Gpu, fragment: &FragmentInterface, state: &ColorState) -> Result<Self> {
         if let Some(formats) = fragment.exported {
             return Ok(Self { formats, ..Self::default() });
         }
@@ -154,7 +154,7 @@ impl ColorExportPlan {
 
     fn location(
         &mut self,
-        gfx: GfxIp,
+        gfx: Gpu,
         fragment: &FragmentInterface,
         state: &ColorState,
         attachment: Option<&ColorAttachment>,
@@ -235,7 +235,7 @@ fn has_a_one(format: Format) -> bool {
 
 /// Export format and channel mask of a colour, or `None` if there is nothing to export.
 fn export_format(
-    gfx: GfxIp,
+    gfx: Gpu,
     attachment: Option<&ColorAttachment>,
     channels_sent: u8,
     coverage: bool,
@@ -249,7 +249,7 @@ fn export_format(
         return Err(Error::malformed(format!("`{}` is not a colour format", attachment.format)));
     }
     // The render back end of gfx10.3 takes narrow single-channel formats in 16 bits (RB+).
-    let GfxIp::Gfx1030 = gfx;
+    let Family::Gfx103 = gfx.family();
     let narrow_in_16 = true;
     let bits = format.max_bits();
     let alpha = channels_sent & ALPHA != 0 && (format.has_alpha() || attachment.blend_source_alpha || coverage);
@@ -298,7 +298,7 @@ mod tests {
 
     fn plan(colors: Vec<ColorOutput>, state: &ColorState) -> Result<ColorExportPlan> {
         let fragment = FragmentInterface { colors, ..Default::default() };
-        ColorExportPlan::new(GfxIp::Gfx1030, &fragment, state)
+        ColorExportPlan::new(Gpu::Gfx1030, &fragment, state)
     }
 
     fn chosen(format: &str, channels: u8, blend: bool, source_alpha: bool, alpha_to_coverage: bool) -> u32 {
@@ -392,7 +392,7 @@ mod tests {
     fn a_body_that_exports_is_left_alone() {
         let exported = ExportedFormats { col_format: 0x94, cb_mask: 0xff, z_format: 1 };
         let fragment = FragmentInterface { exported: Some(exported), kills: true, ..Default::default() };
-        let plan = ColorExportPlan::new(GfxIp::Gfx1030, &fragment, &ColorState::default()).expect("plan");
+        let plan = ColorExportPlan::new(Gpu::Gfx1030, &fragment, &ColorState::default()).expect("plan");
         assert_eq!(plan, ColorExportPlan { formats: exported, ..Default::default() });
     }
 }

@@ -11,7 +11,7 @@ use crate::error::{Context, Error, FullCompile, Result};
 use crate::kinds::NumericKind;
 use crate::metadata::interface::{ComponentType, MAX_JOINT_VGPRS, VertexInput};
 use crate::state::{VertexAttribute, VertexBinding, VertexInputState, VertexRate};
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -95,7 +95,7 @@ impl FetchPlan {
     /// # Errors
     /// Malformed: a location or binding given twice, an attribute without binding, a format that vertices cannot have
     /// or whose width class (64 bits) differs from the input's. Needs a full compile: more values than parts can pass.
-    pub fn new(gfx: GfxIp, inputs: &[VertexInput], state: &VertexInputState) -> Result<Self> {
+    pub fn new(gfx: Gpu, inputs: &[VertexInput], state: &VertexInputState) -> Result<Self> {
         check_unique("vertex attribute location", state.attributes.iter().map(|a| a.location))?;
         check_unique("vertex binding", state.bindings.iter().map(|b| b.binding))?;
         let dwords = inputs.iter().map(|input| usize::from(input.count) * input.ty.dwords() as usize).sum();
@@ -111,7 +111,7 @@ impl FetchPlan {
         Ok(plan)
     }
 
-    fn input(&mut self, gfx: GfxIp, input: &VertexInput, state: &VertexInputState) -> Result<()> {
+    fn input(&mut self, gfx: Gpu, input: &VertexInput, state: &VertexInputState) -> Result<()> {
         let components = check_type(input)?;
         let Some(attribute) = state.attributes.iter().find(|a| a.location == input.location) else {
             self.dwords.extend(components.flat_map(|c| default(input.ty, c)));
@@ -199,7 +199,7 @@ enum Wanted {
 
 /// Source of an input.
 struct Source<'a> {
-    gfx: GfxIp,
+    gfx: Gpu,
     attribute: &'a VertexAttribute,
     binding: &'a VertexBinding,
     format: &'a Format,
@@ -302,7 +302,7 @@ mod tests {
     }
 
     fn plan(inputs: &[VertexInput], state: &VertexInputState) -> Result<FetchPlan> {
-        FetchPlan::new(GfxIp::Gfx1030, inputs, state)
+        FetchPlan::new(Gpu::Gfx1030, inputs, state)
     }
 
     #[test]

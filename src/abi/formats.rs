@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::state::VkFormat;
-use crate::target::GfxIp;
+use crate::target::{Family, Gpu};
 use smallvec::SmallVec;
 
 /// Meaning of a channel.
@@ -169,11 +169,11 @@ impl Format {
 }
 
 /// The layout's number in typed buffer loads (pal-abi 8.3), or `None`; widths lowest first.
-pub fn buffer_number(gfx: GfxIp, widths: &[u8], number: Number) -> Option<u8> {
+pub fn buffer_number(gfx: Gpu, widths: &[u8], number: Number) -> Option<u8> {
     const ALL: (u8, u8) = (0, 6);
     const NO_FLOAT: (u8, u8) = (0, 5);
     const WIDE: (u8, u8) = (4, 6);
-    let GfxIp::Gfx1030 = gfx;
+    let Family::Gfx103 = gfx.family();
     // The number of the layout's first number format, and the valid range.
     let (start, (first, last)) = match widths {
         [8] => (1, NO_FLOAT),
@@ -425,7 +425,7 @@ mod tests {
     fn buffer_numbers_are_the_hardwares() {
         let number = |name: &str| {
             let format = Format::parse(name).unwrap_or_else(|e| panic!("{e}"));
-            buffer_number(GfxIp::Gfx1030, &format.widths(), format.number)
+            buffer_number(Gpu::Gfx1030, &format.widths(), format.number)
         };
         assert_eq!(number("R8_UNORM"), Some(1));
         assert_eq!(number("R16_SFLOAT"), Some(13));

@@ -11,7 +11,7 @@ use crate::state::{
     BindingKind, BindingLayout, ColorAttachment as Attachment, ColorState, PipelineState, PrimitiveKind, RasterState,
     VertexAttribute as Attribute, VertexBinding as Buffer, VertexInputState, VertexRate, VkFormat,
 };
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 
 /// The bits of the user clip planes.
 const CLIP_PLANES: u32 = 0x3f;
@@ -30,11 +30,8 @@ pub(super) fn bits(what: &str, given: u32, known: u32) -> Answer<()> {
     }
 }
 
-pub(super) fn target(number: u32) -> Answer<GfxIp> {
-    match number {
-        DVT_TARGET_GFX1030 => Ok(GfxIp::Gfx1030),
-        other => argument(format!("target {other:#x}: {DVT_TARGET_GFX1030:#x} is allowed")),
-    }
+pub(super) fn target(number: u32) -> Answer<Gpu> {
+    Gpu::of_elf_flags(number).or_else(|unknown| argument(format!("target: {unknown}")))
 }
 
 pub(super) fn stage(number: u32) -> Answer<Stage> {

@@ -37,8 +37,20 @@ pub const DVT_E_BUG: i32 = -70;
 /// A compiler process of the service crashed on this shader.
 pub const DVT_E_QUARANTINED: i32 = -71;
 
-/// `target`: gfx1030. The value is EF_AMDGPU_MACH in the `e_flags` of its ELFs.
+/// `target`: the GPU. The value is EF_AMDGPU_MACH in the `e_flags` of its ELFs.
 pub const DVT_TARGET_GFX1030: u32 = 0x36;
+/// The same for gfx1031.
+pub const DVT_TARGET_GFX1031: u32 = 0x37;
+/// The same for gfx1032.
+pub const DVT_TARGET_GFX1032: u32 = 0x38;
+/// The same for gfx1033.
+pub const DVT_TARGET_GFX1033: u32 = 0x39;
+/// The same for gfx1034.
+pub const DVT_TARGET_GFX1034: u32 = 0x3e;
+/// The same for gfx1035.
+pub const DVT_TARGET_GFX1035: u32 = 0x3d;
+/// The same for gfx1036.
+pub const DVT_TARGET_GFX1036: u32 = 0x45;
 
 /// `root`, `offset`, `push_constant_root`: the library chooses, by the rules in docs/state.md.
 pub const DVT_AUTO: u32 = 0xffff_ffff;

@@ -8,14 +8,14 @@ use crate::metadata::note;
 use crate::metadata::registers::{RegisterWords, StageRegisters, compute_pgm_rsrc2, rsrc2_ps};
 use crate::metadata::schema::MetadataKey;
 use crate::metadata::user_data::pal::NOT_MAPPED;
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 
 /// LDS_SIZE and EXTRA_LDS_SIZE unit in bytes.
 const LDS_UNIT: u32 = 512;
 
 /// Code and declarations of one ELF.
 pub(super) struct Code<'a> {
-    pub target: GfxIp,
+    pub target: Gpu,
     pub words: Vec<u32>,
     /// Sorted by start.
     pub parts: Vec<CodeSpan<'a>>,
@@ -56,10 +56,7 @@ impl<'a> Code<'a> {
     /// Malformed: there is no code, no metadata, or no symbol for the entry of a stage.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self> {
         let elf = Elf::parse(bytes)?;
-        let target = GfxIp::Gfx1030;
-        if elf.flags != target.elf_flags() {
-            return Err(Error::unsupported("GPU", format!("ELF flags {:#x}", elf.flags)));
-        }
+        let target = Gpu::of_elf_flags(elf.flags)?;
         let (index, text) = elf.section(".text").ok_or_else(|| Error::malformed("no .text"))?;
         let (words, rest) = text.data.as_chunks::<4>();
         let words: Vec<u32> = words.iter().map(|w| u32::from_le_bytes(*w)).collect();

@@ -11,7 +11,7 @@ use crate::isa::{
     CountedAccess, Effects, Instruction, Latency, Op, RegisterSet, Traits, Waitcnt, disassemble, is_padding,
     loop_weight,
 };
-use crate::target::{GfxIp, WaveSize};
+use crate::target::{Gpu, WaveSize};
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection};
 use std::collections::{BTreeMap, VecDeque};
@@ -40,7 +40,7 @@ pub fn text(elf: &[u8]) -> Result<Vec<u32>> {
 ///
 /// # Errors
 /// Malformed: words that are not an instruction.
-pub fn instructions(words: &[u32], gfx: GfxIp) -> Result<Vec<Placed>> {
+pub fn instructions(words: &[u32], gfx: Gpu) -> Result<Vec<Placed>> {
     let mut code = Vec::new();
     let mut at = 0;
     while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {

@@ -9,6 +9,7 @@ use super::{Compiler, StageElf, passes, spirv, unlinked};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::ir::Shader;
 use crate::state::Known;
+use crate::target::Gpu;
 use std::borrow::Cow;
 
 /// Compiles in this process, with one code generator.
@@ -36,19 +37,29 @@ impl<G: Generator> StageCompiler<G> {
     /// # Errors
     /// As [`Compiler::compile`], and the observer's own.
     pub fn compile_watched(&self, module: &Module, request: &StageRequest, watch: &mut dyn Watch) -> Result<StageElf> {
-        let mut run = || -> Result<StageElf> {
-            request.check_module(module)?;
-            request.options.check()?;
-            let Lowered { shader, interface } = lowered(module, request, watch)?;
-            let code = match self.generator.generate(shader, &interface, &request.options, watch) {
-                Err(refused) => self.try_again(module, request, refused, watch)?,
-                done => done?,
-            };
-            let elf = unlinked::write(code, interface)?;
-            watch.done("elf", Made::Bytes)?;
-            Ok(elf)
+        let mut run = || {
+            let shader = translate(module, request)?;
+            self.translated(shader, module, request, watch)
         };
-        run().at(|| format!("{} `{}`", request.stage, request.entry_point))
+        run().at(|| place(request))
+    }
+
+    /// Lowers a translated shader, generates its code, and writes the ELF.
+    fn translated(
+        &self,
+        shader: Shader,
+        module: &Module,
+        request: &StageRequest,
+        watch: &mut dyn Watch,
+    ) -> Result<StageElf> {
+        let Lowered { shader, interface } = lowered(shader, request, watch)?;
+        let code = match self.generator.generate(shader, &interface, &request.options, watch) {
+            Err(refused) => self.try_again(module, request, refused, watch)?,
+            done => done?,
+        };
+        let elf = unlinked::write(code, interface)?;
+        watch.done("elf", Made::Bytes)?;
+        Ok(elf)
     }
 
     /// Attempts with other options, if the generator does not support the shader with the request's.
@@ -61,7 +72,7 @@ impl<G: Generator> StageCompiler<G> {
     ) -> Result<MachineCode> {
         let ErrorKind::Unsupported { feature, .. } = refused.kind() else { return Err(refused) };
         for options in self.generator.fallbacks(&request.options) {
-            let Lowered { shader, interface } = lowered(module, request, watch)?;
+            let Lowered { shader, interface } = lowered(translate(module, request)?, request, watch)?;
             match self.generator.generate(shader, &interface, &options, watch) {
                 Err(e) if matches!(e.kind(), ErrorKind::Unsupported { .. }) => {}
                 Err(e) => return Err(e),
@@ -75,16 +86,22 @@ impl<G: Generator> StageCompiler<G> {
     }
 }
 
-/// Translates and lowers.
-fn lowered(module: &Module, request: &StageRequest, watch: &mut dyn Watch) -> Result<Lowered> {
-    let shader = translate(module, request)?;
+/// What errors of a request name.
+fn place(request: &StageRequest) -> String {
+    format!("{} `{}`", request.stage, request.entry_point)
+}
+
+/// Lowers a translated shader.
+fn lowered(shader: Shader, request: &StageRequest, watch: &mut dyn Watch) -> Result<Lowered> {
     watch.done("upper", Made::Shader(&shader))?;
     passes::lower_watched(shader, request, watch)
 }
 
-/// Translates. A specialization constant that is only an operand becomes a constant if the request has its value,
+/// Checks the request and translates; nothing here depends on the GPU. A specialization constant that is only an operand becomes a constant if the request has its value,
 /// otherwise a relocation.
 fn translate(module: &Module, request: &StageRequest) -> Result<Shader> {
+    request.check_module(module)?;
+    request.options.check()?;
     let (mut values, late) = (Cow::Borrowed(&request.specialization), module.operand_ids());
     let late = match &request.known.operands {
         Known::Unknown => late,
@@ -104,5 +121,16 @@ impl<G: Generator> Compiler for StageCompiler<G> {
 
     fn compile(&self, module: &Module, request: &StageRequest) -> Result<StageElf> {
         self.compile_watched(module, request, &mut Unwatched)
+    }
+
+    fn compile_for(&self, module: &Module, request: &StageRequest, targets: &[Gpu]) -> Vec<Result<StageElf>> {
+        let translated = translate(module, request);
+        let one = |target: &Gpu| {
+            let request = StageRequest { target: *target, ..request.clone() };
+            let shader = translated.clone();
+            let made = shader.and_then(|shader| self.translated(shader, module, &request, &mut Unwatched));
+            made.at(|| place(&request))
+        };
+        targets.iter().map(one).collect()
     }
 }

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::compile::Compiler;
     use crate::compile::request::{KnownState, Module, StageRequest};
-    use crate::target::{GfxIp, Stage, WaveSize};
+    use crate::target::{Gpu, Stage, WaveSize};
 
     #[test]
     fn limits_of_registers_that_no_code_fits_are_refused_before_any_generator_runs() {
@@ -106,7 +106,7 @@ mod tests {
         for generator in [GeneratorKind::Native, GeneratorKind::Llvm] {
             for (vgpr_limit, refused) in [(0, false), (1, true), (23, true), (24, false), (256, false)] {
                 let request = StageRequest {
-                    target: GfxIp::Gfx1030,
+                    target: Gpu::Gfx1030,
                     stage: Stage::Compute,
                     module: module.digest(),
                     entry_point: "main".to_owned(),

@@ -38,6 +38,7 @@ pub use operands::operand_ids;
 pub use variant::{constants_read, for_fragment, for_vertex, needs_variant, variant, variant_of};
 
 use crate::error::Result;
+use crate::target::Gpu;
 use request::{CompilerId, Module, StageRequest};
 
 /// An unlinked ELF (or, with all state known, one that needs no glue): what the cache holds and the linker takes.
@@ -54,4 +55,11 @@ pub trait Compiler: Send + Sync {
     /// # Errors
     /// Malformed or unsupported SPIR-V, too many values between parts (`NeedsFullCompile`), bugs, dead workers.
     fn compile(&self, module: &Module, request: &StageRequest) -> Result<StageElf>;
+
+    /// Compiles one stage for several GPUs, in their order, in place of the request's: the same bytes as one request for
+    /// each. What does not depend on the GPU need be done only once.
+    fn compile_for(&self, module: &Module, request: &StageRequest, targets: &[Gpu]) -> Vec<Result<StageElf>> {
+        let one = |target: &Gpu| self.compile(module, &StageRequest { target: *target, ..request.clone() });
+        targets.iter().map(one).collect()
+    }
 }

@@ -5,7 +5,7 @@ use super::phases::{Phase, Phases};
 use crate::error::{Error, Result};
 use crate::metadata::interface::{FragmentReads, ParamConstant};
 use crate::state::{ColorState, Known, ResourceLayout, VertexInputState};
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -79,7 +79,7 @@ pub struct CompilerId {
 #[serde(deny_unknown_fields)]
 pub struct StageRequest {
     /// GPU.
-    pub target: GfxIp,
+    pub target: Gpu,
     /// Stage.
     pub stage: Stage,
     /// SPIR-V module.

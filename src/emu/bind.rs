@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::kinds::ResourceKind;
     use crate::state::{BindingKind, BindingLayout, SetLayout};
-    use crate::target::GfxIp;
+    use crate::target::Gpu;
 
     fn layout(kind: ResourceKind, dynamic: bool) -> ResourceLayout {
         let binding =
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn buffers_stand_in_tables_or_in_the_root() {
         let inputs = bound(Bound::StorageBuffer(InputBytes(vec![7; 12])));
-        let mut machine = Machine::new(GfxIp::Gfx1030);
+        let mut machine = Machine::new(Gpu::Gfx1030);
         let there = Bindings::new(&mut machine, &layout(ResourceKind::StorageBuffer, false), &inputs).unwrap();
         assert_eq!(there.root[1..], [1, 2]);
         let table = u64::from(super::super::Memory::HIGH) << 32 | u64::from(there.root[0]);
@@ -231,7 +231,7 @@ mod tests {
         let table = |layout: &ResourceLayout, bytes: usize, bounds: [Bound; 2]| {
             let one = |(element, bound): (u32, Bound)| BindingElement { set: 1, binding: 3, element, bound };
             let inputs = Inputs { bindings: (0..).zip(bounds).map(one).collect(), ..Default::default() };
-            let mut machine = Machine::new(GfxIp::Gfx1030);
+            let mut machine = Machine::new(Gpu::Gfx1030);
             let there = Bindings::new(&mut machine, layout, &inputs)?;
             let table = u64::from(super::super::Memory::HIGH) << 32 | u64::from(there.root[0]);
             machine.read(table, bytes).map(<[u8]>::to_vec)
@@ -261,7 +261,7 @@ mod tests {
         let mut inputs = bound(Bound::Sampler(Sampler::default()));
         inputs.bindings.push(inputs.bindings[0].clone());
         let layout = layout(ResourceKind::CombinedImageSampler, false);
-        let why = Bindings::new(&mut Machine::new(GfxIp::Gfx1030), &layout, &inputs).unwrap_err();
+        let why = Bindings::new(&mut Machine::new(Gpu::Gfx1030), &layout, &inputs).unwrap_err();
         assert!(why.to_string().contains("set 1 binding 3 element 1: malformed input: bound twice"), "{why}");
     }
 
@@ -277,7 +277,7 @@ mod tests {
             StoredPointer { within: None, byte: 0, to, offset: 4 },
             StoredPointer { within: Some(slot(1, 3, 1)), byte: 4, to, offset: 0 },
         ];
-        let mut machine = Machine::new(GfxIp::Gfx1030);
+        let mut machine = Machine::new(Gpu::Gfx1030);
         let layout = layout(ResourceKind::StorageBuffer, false);
         let there = Bindings::new(&mut machine, &layout, &inputs).unwrap();
         let address = u64::from(there.root[2]) << 32 | u64::from(there.root[1]);
@@ -308,13 +308,13 @@ mod tests {
         };
         let layout = layout(ResourceKind::SampledImage, false);
         for (samples, layers) in [(2, 1), (4, 1), (4, 3), (8, 2)] {
-            let mut machine = Machine::new(GfxIp::Gfx1030);
+            let mut machine = Machine::new(Gpu::Gfx1030);
             let inputs = bound(Bound::SampledImage(image(samples, layers)));
             let there = Bindings::new(&mut machine, &layout, &inputs).unwrap();
             assert_eq!(there.read(&machine, &inputs).unwrap(), [image(samples, layers).data.0]);
         }
         let inputs = bound(Bound::SampledImage(Image { levels: 2, ..image(4, 1) }));
-        assert!(Bindings::new(&mut Machine::new(GfxIp::Gfx1030), &layout, &inputs).is_err());
+        assert!(Bindings::new(&mut Machine::new(Gpu::Gfx1030), &layout, &inputs).is_err());
     }
 
     #[test]
@@ -330,7 +330,7 @@ mod tests {
             swizzle: Default::default(),
             data: InputBytes((0..texels * 4).map(|n| n as u8).collect()),
         };
-        let mut machine = Machine::new(GfxIp::Gfx1030);
+        let mut machine = Machine::new(Gpu::Gfx1030);
         let layout = layout(ResourceKind::SampledImage, false);
         let all = image(30 + 2);
         let inputs = bound(Bound::SampledImage(all.clone()));

@@ -11,7 +11,7 @@ use crate::metadata::named;
 use crate::metadata::note;
 use crate::metadata::registers::{RegisterWords, StageRegisters};
 use crate::metadata::schema::MetadataKey;
-use crate::target::{Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 use object::elf;
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionFlags};
@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 /// A pipeline in memory.
 #[derive(Clone, Debug)]
 pub struct LoadedPipeline {
+    /// The GPU that it is for.
+    pub gpu: Gpu,
     /// Its hardware stages.
     pub stages: BTreeMap<Stage, StageCode>,
     /// Register words.
@@ -86,8 +88,12 @@ impl LoadedPipeline {
     /// Loads an ELF into the memory of a machine.
     ///
     /// # Errors
-    /// Malformed: an ELF that the loader rejects.
+    /// Malformed: an ELF that the loader rejects. Unsupported: it is for a GPU that executes other code than the machine.
     pub fn load(machine: &mut Machine, bytes: &[u8]) -> Result<Self> {
+        let gpu = Gpu::of_elf(bytes)?;
+        if gpu.family() != machine.gpu().family() {
+            return Err(Error::unsupported(format!("code for {gpu} on {}", machine.gpu()), "another instruction set"));
+        }
         let file = ElfFile64::<LittleEndian>::parse(bytes).map_err(|e| Error::malformed(format!("no ELF: {e}")))?;
         let places = upload(machine, &file)?;
         let notes = file.sections().find(|s| s.kind() == object::SectionKind::Note);
@@ -108,7 +114,7 @@ impl LoadedPipeline {
             stages.insert(stage, code);
         }
         let spill_threshold = number(&pipeline, MetadataKey::SpillThreshold)?.unwrap_or(u32::MAX);
-        Ok(Self { stages, registers, spill_threshold, parts: parts(&file, &places) })
+        Ok(Self { gpu, stages, registers, spill_threshold, parts: parts(&file, &places) })
     }
 }
 

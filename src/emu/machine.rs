@@ -12,7 +12,7 @@ use super::wave::{Wave, WaveState};
 use super::{buffer, export, global, image, interp, salu, smem, valu};
 use crate::error::{Error, Result};
 use crate::isa::instruction::Fields;
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -52,15 +52,20 @@ pub const INSTRUCTION_LIMIT: &str = "instruction limit";
 
 /// An emulated GPU.
 pub struct Machine {
-    gfx: GfxIp,
+    gfx: Gpu,
     memory: Memory,
     programs: Vec<Program>,
 }
 
 impl Machine {
     /// A machine with empty memory.
-    pub fn new(gfx: GfxIp) -> Self {
+    pub fn new(gfx: Gpu) -> Self {
         Self { gfx, memory: Memory::default(), programs: Vec::new() }
+    }
+
+    /// The GPU.
+    pub fn gpu(&self) -> Gpu {
+        self.gfx
     }
 
     /// Allocates `bytes` zeroed bytes; returns their address, a multiple of 256.

@@ -8,7 +8,7 @@ use super::{buffer, control, global, image, lds, salu, valu};
 use crate::error::{Error, Result};
 use crate::isa::disassemble;
 use crate::isa::instruction::{Fields, Instruction};
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use std::sync::Arc;
 
 /// An instruction, ready for execution.
@@ -125,7 +125,7 @@ impl Step {
 
 /// Code in memory, and the steps decoded so far.
 pub struct Program {
-    gfx: GfxIp,
+    gfx: Gpu,
     base: u64,
     words: Vec<u32>,
     steps: Vec<Option<Arc<Step>>>,
@@ -133,7 +133,7 @@ pub struct Program {
 
 impl Program {
     /// The code at an address.
-    pub fn new(gfx: GfxIp, base: u64, code: &[u8]) -> Self {
+    pub fn new(gfx: Gpu, base: u64, code: &[u8]) -> Self {
         let words: Vec<u32> = code.chunks_exact(4).map(|word| super::access::number(word) as u32).collect();
         Self { gfx, base, steps: vec![None; words.len()], words }
     }

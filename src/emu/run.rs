@@ -2,7 +2,7 @@
 
 use super::bind::Bindings;
 use super::dispatch::Tables;
-use super::draw::waves::Gpu;
+use super::draw::waves::MachineShaders;
 use super::draw::{self, Targets, user_data};
 use super::inputs::Inputs;
 use super::load::LoadedPipeline;
@@ -10,7 +10,7 @@ use super::machine::{Machine, RunLimits, RunStats};
 use super::trace::Trace;
 use crate::error::{Context, Error, Result};
 use crate::state::ResourceLayout;
-use crate::target::{GfxIp, Stage};
+use crate::target::{Gpu, Stage};
 
 /// Output of a run.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub fn run_traced(
     limits: RunLimits,
     trace: Option<&mut Trace>,
 ) -> Result<RunOutcome> {
-    let mut machine = Machine::new(GfxIp::Gfx1030);
+    let mut machine = Machine::new(Gpu::of_elf(elf)?);
     let pipeline = LoadedPipeline::load(&mut machine, elf).at(|| "pipeline")?;
     let bound = Bindings::new(&mut machine, layout, inputs).at(|| "bindings")?;
     let (targets, stats) = match (&inputs.draw, pipeline.stages.contains_key(&Stage::Compute)) {
@@ -51,7 +51,7 @@ pub fn run_traced(
             let mut tables = Tables::new(&mut machine, &pipeline, &bound.root)?;
             user_data::add_tables(&mut machine, command, &mut tables)?;
             let mut targets = Targets::new(command)?;
-            let mut gpu = Gpu::new(&mut machine, &pipeline, tables, limits, trace)?;
+            let mut gpu = MachineShaders::new(&mut machine, &pipeline, tables, limits, trace)?;
             draw::draw(&mut gpu, command, &mut targets)?;
             (Some(targets), gpu.stats)
         }

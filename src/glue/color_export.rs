@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::isa::{ExpSources, ExpTarget, Instruction, Op, OperandKind, Src, Vgpr};
 use crate::kinds::NumericKind;
 use crate::metadata::interface::{ColorOutput, ComponentType, FragmentInterface, ResultSource};
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use serde::{Deserialize, Serialize};
 
 /// Symbol of a colour epilog.
@@ -105,7 +105,7 @@ impl ColorValue {
     }
 }
 
-pub(super) fn emit(gfx: GfxIp, key: &ColorExportKey) -> Result<GluePiece> {
+pub(super) fn emit(gfx: Gpu, key: &ColorExportKey) -> Result<GluePiece> {
     let mut epilog = Epilog::new(gfx, key);
     epilog.depth()?;
     for color in &key.colors {
@@ -154,7 +154,7 @@ impl Value {
 }
 
 impl<'a> Epilog<'a> {
-    fn new(gfx: GfxIp, key: &'a ColorExportKey) -> Self {
+    fn new(gfx: Gpu, key: &'a ColorExportKey) -> Self {
         Self { key, out: Recorder::new(gfx), next_vgpr: 0, exports: Vec::new() }
     }
 

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::isa::instruction::{BufferFields, Fields};
 use crate::isa::{BufferFormat, CachePolicy, Instruction, Op, Scalar, Sgpr, Src, Vgpr, Waitcnt};
 use crate::metadata::interface::{MAX_JOINT_VGPRS, UserData};
-use crate::target::{GfxIp, Stage};
+use crate::target::{Gpu, Stage};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -88,7 +88,7 @@ impl FetchKey {
     }
 }
 
-pub(super) fn emit(gfx: GfxIp, key: &FetchKey) -> Result<GluePiece> {
+pub(super) fn emit(gfx: Gpu, key: &FetchKey) -> Result<GluePiece> {
     let mut prolog = Prolog::new(gfx, key)?;
     prolog.fetch()?;
     prolog.settle()?;
@@ -107,7 +107,7 @@ struct Prolog<'a> {
 }
 
 impl<'a> Prolog<'a> {
-    fn new(gfx: GfxIp, key: &'a FetchKey) -> Result<Self> {
+    fn new(gfx: Gpu, key: &'a FetchKey) -> Result<Self> {
         let fetched = u32::try_from(key.plan.dwords.len()).ok().filter(|count| *count <= MAX_JOINT_VGPRS);
         let next_vgpr = SYSTEM_VGPRS + fetched.ok_or_else(|| Error::malformed("too many vertex inputs"))?;
         Ok(Self { key, out: Recorder::new(gfx), next_vgpr, indices: SmallVec::new(), loaded: SmallVec::new() })

@@ -33,14 +33,14 @@ use crate::abi::params::ParamPlan;
 use crate::error::{Context, Error, Result};
 use crate::metadata::interface::{ExportedFormats, StageInterface, StageKind};
 use crate::state::{ColorState, VertexInputState};
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use serde::{Deserialize, Serialize};
 
 /// The inputs that determine the bytes of one piece.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GlueKey {
     /// The GPU.
-    pub target: GfxIp,
+    pub target: Gpu,
     /// The piece.
     pub piece: PieceKey,
 }
@@ -88,7 +88,7 @@ pub fn fetch_key(vertex: &StageInterface, state: &VertexInputState) -> Result<Gl
 }
 
 /// Key of the epilog that makes the exports which a plan leaves to it.
-pub fn param_export_key(target: GfxIp, plan: &ParamPlan) -> GlueKey {
+pub fn param_export_key(target: Gpu, plan: &ParamPlan) -> GlueKey {
     GlueKey { target, piece: PieceKey::ParamExport(ParamExportKey::new(plan)) }
 }
 

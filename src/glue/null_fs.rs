@@ -2,9 +2,9 @@
 
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::error::Result;
-use crate::target::{GfxIp, Stage};
+use crate::target::{Gpu, Stage};
 
-pub(super) fn emit(gfx: GfxIp) -> Result<GluePiece> {
+pub(super) fn emit(gfx: Gpu) -> Result<GluePiece> {
     let mut out = Recorder::new(gfx);
     out.end_program();
     out.finish(Stage::Fragment.entry_symbol(), Attach::Alone)

@@ -5,7 +5,7 @@ use crate::abi::params::{MAX_ATTRIBUTES, ParamExport, ParamPlan};
 use crate::error::{Error, Result};
 use crate::isa::{ExpSources, ExpTarget, Instruction, Src, Vgpr, Waitcnt};
 use crate::metadata::interface::ParamSource;
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use serde::{Deserialize, Serialize};
 
 /// Symbol of a parameter epilog.
@@ -33,7 +33,7 @@ impl ParamExportKey {
     }
 }
 
-pub(super) fn emit(gfx: GfxIp, key: &ParamExportKey) -> Result<GluePiece> {
+pub(super) fn emit(gfx: Gpu, key: &ParamExportKey) -> Result<GluePiece> {
     let mut out = Recorder::new(gfx);
     let constants = constants(key, &mut out)?;
     for export in &key.exports {

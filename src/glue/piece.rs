@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::isa::{self, Instruction, Op, Scalar, Sgpr, Src, Vgpr};
-use crate::target::{GfxIp, WaveSize};
+use crate::target::{Gpu, WaveSize};
 use serde::{Deserialize, Deserializer, Serialize};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -48,7 +48,7 @@ fn code<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<GlueCode, D::
 
 /// Records the instructions of a piece.
 pub(super) struct Recorder {
-    pub(super) gfx: GfxIp,
+    pub(super) gfx: Gpu,
     dwords: Vec<u32>,
     /// Why the first instruction without an encoding has none.
     failed: Option<Error>,
@@ -57,7 +57,7 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn new(gfx: GfxIp) -> Self {
+    pub(super) fn new(gfx: Gpu) -> Self {
         Self { gfx, dwords: Vec::with_capacity(DWORDS), failed: None, sgprs: 0, vgprs: 0 }
     }
 

@@ -72,7 +72,7 @@ fn buffer_formats() -> BTreeMap<u8, (Vec<u8>, Number)> {
     let numbers =
         [Number::Unorm, Number::Snorm, Number::Uscaled, Number::Sscaled, Number::Uint, Number::Sint, Number::Float];
     let pairs = layouts.iter().flat_map(|l| numbers.iter().map(move |n| (l.to_vec(), *n)));
-    pairs.filter_map(|(l, n)| Some((buffer_number(GfxIp::Gfx1030, &l, n)?, (l, n)))).collect()
+    pairs.filter_map(|(l, n)| Some((buffer_number(Gpu::Gfx1030, &l, n)?, (l, n)))).collect()
 }
 
 struct Lane {
@@ -273,7 +273,7 @@ fn check(name: &str, input: &VertexInput, binding: &VertexBinding, offset: u32) 
     let format = name.parse().expect("a format");
     let attribute = VertexAttribute { location: 0, binding: binding.binding, format, offset };
     let state = VertexInputState { bindings: vec![binding.clone()], attributes: vec![attribute] };
-    let plan = FetchPlan::new(GfxIp::Gfx1030, std::slice::from_ref(input), &state).expect(&what);
+    let plan = FetchPlan::new(Gpu::Gfx1030, std::slice::from_ref(input), &state).expect(&what);
     let user_data = [UserData::GlobalTable, UserData::VertexBufferTable, UserData::BaseVertex, UserData::BaseInstance];
     for awaits_inputs in [false, true] {
         let takes = BodyTakes { awaits_inputs, address_high: awaits_inputs };
@@ -285,7 +285,7 @@ fn check(name: &str, input: &VertexInput, binding: &VertexBinding, offset: u32) 
 fn check_key(what: &str, key: FetchKey, input: &VertexInput, binding: &VertexBinding, offset: u32) {
     let name = what.split(' ').next().unwrap_or_default();
     let (awaited, address_high, dwords) = (key.awaited, key.address_high, key.plan.dwords.len() as u32);
-    let piece = emit(&GlueKey { target: GfxIp::Gfx1030, piece: PieceKey::Fetch(key) }).expect(what);
+    let piece = emit(&GlueKey { target: Gpu::Gfx1030, piece: PieceKey::Fetch(key) }).expect(what);
 
     let format = Format::parse(name).expect(name);
     let align = if format.packed { 4 } else { u64::from(format.max_bits().min(32)) / 8 };

@@ -44,7 +44,7 @@ impl Lane {
     fn compute(&mut self, op: Op, dst: Vgpr, srcs: &[Src]) {
         assert!(!self.exporting, "{dst} is written while an export of the body may read it");
         let srcs: Vec<String> = srcs.iter().map(|src| self.source(*src)).collect();
-        let name = op.entry(GfxIp::Gfx1030).mnemonic;
+        let name = op.entry(Gpu::Gfx1030).mnemonic;
         let value = if op == Op::VMovB32 { srcs.concat() } else { format!("{name}({})", srcs.join(",")) };
         self.top = self.top.max(u32::from(dst.number()) + 1);
         self.registers.insert(dst, value);
@@ -170,7 +170,7 @@ proptest! {
         let colors = colors.map(|(target, color)| ColorValue { target, ..color }).collect();
         let key = ColorExportKey { depth: DepthValues { depth, stencil, sample_mask }, colors, dummy: false };
         let piece = PieceKey::ColorExport(key.clone());
-        let lane = Lane::run(&emit(&GlueKey { target: GfxIp::Gfx1030, piece }).expect("emits"), true);
+        let lane = Lane::run(&emit(&GlueKey { target: Gpu::Gfx1030, piece }).expect("emits"), true);
         let mut wanted: Vec<Export> = Vec::new();
         if depth.or(stencil).or(sample_mask).is_some() {
             let sources = vec![depth.map(name), stencil.map(name), sample_mask.map(name), None];
@@ -196,7 +196,7 @@ proptest! {
             .map(|(slot, channels)| ParamExport { slot, channels: channels.map(|channel| channel.map(source)) })
             .collect();
         let key = PieceKey::ParamExport(ParamExportKey { exports: exports.clone() });
-        let lane = Lane::run(&emit(&GlueKey { target: GfxIp::Gfx1030, piece: key }).expect("emits"), false);
+        let lane = Lane::run(&emit(&GlueKey { target: Gpu::Gfx1030, piece: key }).expect("emits"), false);
         let text = |source: ParamSource| match source {
             ParamSource::Vgpr(register) => format!("v{register}"),
             ParamSource::Constant(bits) => Src::from_bits(bits).to_string(),

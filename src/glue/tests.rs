@@ -94,7 +94,7 @@ fn stage(stage: Stage, kind: StageKind) -> StageInterface {
     let user_data = [UserData::GlobalTable, UserData::PerShaderTable, UserData::DescriptorSet(0)];
     let special = [UserData::VertexBufferTable, UserData::BaseVertex, UserData::BaseInstance];
     StageInterface {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage,
         wave: WaveSize::W64,
         entry_point: "main".into(),
@@ -198,7 +198,7 @@ pub(super) fn instructions(code: &[u8]) -> Vec<Instruction> {
     let mut rest = dwords.as_slice();
     let mut insts = Vec::new();
     while !rest.is_empty() {
-        let inst = isa::disassemble(GfxIp::Gfx1030, rest).expect("our own code");
+        let inst = isa::disassemble(Gpu::Gfx1030, rest).expect("our own code");
         insts.push(inst);
         rest = &rest[usize::from(inst.dwords())..];
     }
@@ -331,7 +331,7 @@ fn damaged_keys_are_refused() {
         awaited: false,
         address_high: false,
     };
-    let piece = |key: FetchKey| emit(&GlueKey { target: GfxIp::Gfx1030, piece: PieceKey::Fetch(key) });
+    let piece = |key: FetchKey| emit(&GlueKey { target: Gpu::Gfx1030, piece: PieceKey::Fetch(key) });
     assert!(piece(good.clone()).is_ok());
     let damage: [fn(&mut FetchKey); 9] = [
         |key| key.entry_sgprs = u32::MAX,
@@ -400,7 +400,7 @@ proptest::proptest! {
         let depth = DepthValues { depth: Some(vgpr(d)), stencil: Some(constant(b)), sample_mask: None };
         let color = ColorExportKey { depth, colors, dummy: false };
         for piece in [PieceKey::Fetch(fetch), PieceKey::ParamExport(params), PieceKey::ColorExport(color)] {
-            if let Err(e) = emit(&GlueKey { target: GfxIp::Gfx1030, piece }) {
+            if let Err(e) = emit(&GlueKey { target: Gpu::Gfx1030, piece }) {
                 proptest::prop_assert!(matches!(e.kind(), crate::error::ErrorKind::Malformed(_)), "{}", e);
             }
         }

@@ -4,7 +4,7 @@ use super::encode::encode;
 use super::instruction::{Fields, Instruction};
 use super::{Op, Src, Traits};
 use crate::error::{Context, Error, Result};
-use crate::target::{GfxIp, WaveSize};
+use crate::target::{Gpu, WaveSize};
 use crate::workspace::List;
 
 /// A position in the code, valid for the assembler that made it.
@@ -33,7 +33,7 @@ pub struct Assembled<S: 'static> {
 
 /// Writes instructions in sequence; `S` is the symbol type.
 pub struct Assembler<S: 'static> {
-    gfx: GfxIp,
+    gfx: Gpu,
     wave: WaveSize,
     dwords: List<u32>,
     /// Position of each label, in dwords.
@@ -45,7 +45,7 @@ pub struct Assembler<S: 'static> {
 
 impl<S: 'static> Assembler<S> {
     /// An assembler without code.
-    pub fn new(gfx: GfxIp, wave: WaveSize) -> Self {
+    pub fn new(gfx: Gpu, wave: WaveSize) -> Self {
         let (dwords, labels, branches, relocations) = Default::default();
         Self { gfx, wave, dwords, labels, branches, relocations }
     }
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use crate::isa::{InlineFloat, Op, Scalar, Vgpr, disassemble};
 
-    const GFX: GfxIp = GfxIp::Gfx1030;
+    const GFX: Gpu = Gpu::Gfx1030;
 
     fn branch(op: Op) -> Instruction {
         Instruction::program(GFX, op, 0)

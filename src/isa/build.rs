@@ -6,32 +6,32 @@
 use super::instruction::*;
 use super::{ExpSources, ExpTarget, Format, Op, OpcodeRow, OperandKind, Scalar, Sgpr, Src, Traits, Vgpr, Waitcnt};
 use crate::error::{Error, Result};
-use crate::target::GfxIp;
+use crate::target::Gpu;
 
 impl Instruction {
     /// An operation with these operands.
-    pub fn new(gfx: GfxIp, op: Op, fields: Fields) -> Self {
+    pub fn new(gfx: Gpu, op: Op, fields: Fields) -> Self {
         Self { entry: op.entry(gfx), fields }
     }
 
     /// SOPP: program control with its constant.
-    pub fn program(gfx: GfxIp, op: Op, imm: u16) -> Self {
+    pub fn program(gfx: Gpu, op: Op, imm: u16) -> Self {
         Self::new(gfx, op, Fields::Scalar(ScalarFields { dst: None, srcs: [None; 2], imm }))
     }
 
     /// `s_waitcnt`.
-    pub fn wait(gfx: GfxIp, counts: Waitcnt) -> Self {
+    pub fn wait(gfx: Gpu, counts: Waitcnt) -> Self {
         Self::program(gfx, Op::SWaitcnt, counts.imm())
     }
 
     /// SOP1, SOP2, SOPC.
-    pub fn scalar(gfx: GfxIp, op: Op, dst: Option<Scalar>, srcs: &[Src]) -> Self {
+    pub fn scalar(gfx: Gpu, op: Op, dst: Option<Scalar>, srcs: &[Src]) -> Self {
         let srcs = [0, 1].map(|i| srcs.get(i).copied());
         Self::new(gfx, op, Fields::Scalar(ScalarFields { dst, srcs, imm: 0 }))
     }
 
     /// SOPK: a register that is written or read, and a constant.
-    pub fn scalar_constant(gfx: GfxIp, op: Op, register: Scalar, imm: u16) -> Self {
+    pub fn scalar_constant(gfx: Gpu, op: Op, register: Scalar, imm: u16) -> Self {
         let entry = op.entry(gfx);
         let dst = (!entry.dst.is_empty()).then_some(register);
         let src = (!entry.src.is_empty()).then_some(Src::Scalar(register));
@@ -39,7 +39,7 @@ impl Instruction {
     }
 
     /// SMEM: registers from an address or through a descriptor.
-    pub fn scalar_load(gfx: GfxIp, op: Op, data: Sgpr, base: Sgpr, offset: i32) -> Self {
+    pub fn scalar_load(gfx: Gpu, op: Op, data: Sgpr, base: Sgpr, offset: i32) -> Self {
         let (data, base) = (Scalar::Sgpr(data), Scalar::Sgpr(base));
         Self::new(
             gfx,
@@ -49,7 +49,7 @@ impl Instruction {
     }
 
     /// VOP1, VOP2, VOPC, VOP3, VOP3P in the shortest form that takes these operands.
-    pub fn vector(gfx: GfxIp, op: Op, dst: impl Into<Option<VectorDst>>, srcs: &[Src]) -> Self {
+    pub fn vector(gfx: Gpu, op: Op, dst: impl Into<Option<VectorDst>>, srcs: &[Src]) -> Self {
         let entry = op.entry(gfx);
         let mut srcs = [0, 1, 2].map(|i| srcs.get(i).copied());
         if srcs[2].is_none() && entry.src_kind(2) == OperandKind::Mask {
@@ -73,7 +73,7 @@ impl Instruction {
     ///
     /// # Errors
     /// A bug of the caller: the target does not exist.
-    pub fn export(gfx: GfxIp, target: ExpTarget, sources: ExpSources, done: bool, vm: bool) -> Result<Self> {
+    pub fn export(gfx: Gpu, target: ExpTarget, sources: ExpSources, done: bool, vm: bool) -> Result<Self> {
         let number = target.number().ok_or_else(|| Error::bug(format!("no export target {target}")))?;
         let (list, width, compr) = match sources {
             ExpSources::Full(list) => (list, 1, false),

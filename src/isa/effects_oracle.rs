@@ -4,7 +4,7 @@
 use super::oracle::support;
 use super::{CountedAccess, Effects, Register, RegisterSet, Scalar, Vgpr, disassemble};
 use crate::isa::instruction::{Fields, Instruction};
-use crate::target::{GfxIp, WaveSize};
+use crate::target::{Gpu, WaveSize};
 
 /// Instructions whose printed operands are not registers that they use.
 const BY_NAME: [&str; 4] = ["s_subvector_loop_begin", "s_subvector_loop_end", "s_atc_probe", "s_atc_probe_buffer"];
@@ -51,7 +51,7 @@ fn examples(test: &str) -> Option<Vec<Instruction>> {
         let bytes: Vec<u8> = encoding.trim_end_matches(']').split(',').map(byte).collect();
         let (words, _) = bytes.as_chunks::<4>();
         let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
-        disassemble(GfxIp::Gfx1030, &words).expect("of the assembler")
+        disassemble(Gpu::Gfx1030, &words).expect("of the assembler")
     };
     Some(encodings.map(instruction).collect())
 }

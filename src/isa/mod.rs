@@ -16,9 +16,9 @@
 //!
 //! ```
 //! use dovetail::isa::{Instruction, Op, Sgpr, Src, Vgpr, encode};
-//! use dovetail::target::{GfxIp, WaveSize};
+//! use dovetail::target::{Gpu, WaveSize};
 //!
-//! let gfx = GfxIp::Gfx1030;
+//! let gfx = Gpu::Gfx1030;
 //! let s4 = Src::from(Sgpr::new(4).unwrap());
 //! // The second source is no VGPR: the long form.
 //! let add = Instruction::vector(gfx, Op::VAddF32, Vgpr(0), &[Vgpr(1).into(), s4]);
@@ -70,6 +70,6 @@ pub use operands::Takes;
 pub use reg::{InlineFloat, Scalar, Sgpr, Special, Src, Vgpr};
 pub use register_set::{Register, RegisterSet};
 pub use table::{OpcodeRow, OperandKind};
-pub use tables::Op;
+pub use tables::{Op, rows};
 pub use traits::{Latency, MachineAtomic, Traits};
 pub use waitcnt::Waitcnt;

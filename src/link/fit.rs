@@ -332,9 +332,9 @@ mod tests {
     use super::*;
     use crate::isa::{Instruction, Op, Scalar, Sgpr, Src, disassemble, encode_all};
     use crate::reloc::symbol::{LinkSymbol, PartLetter};
-    use crate::target::{GfxIp, WaveSize};
+    use crate::target::{Gpu, WaveSize};
 
-    const GFX: GfxIp = GfxIp::Gfx1030;
+    const GFX: Gpu = Gpu::Gfx1030;
 
     fn s(n: u8) -> Sgpr {
         Sgpr::new(n).expect("in range")

@@ -50,11 +50,11 @@ impl<F: Fn(&GlueKey) -> Result<Arc<GluePiece>>> GlueSource for F {
 mod tests {
     use super::*;
     use crate::glue::PieceKey;
-    use crate::target::GfxIp;
+    use crate::target::Gpu;
 
     #[test]
     fn a_shared_piece_is_made_once_and_is_the_one_that_would_be_made() {
-        let key = GlueKey { target: GfxIp::Gfx1030, piece: PieceKey::NullFragment };
+        let key = GlueKey { target: Gpu::Gfx1030, piece: PieceKey::NullFragment };
         let [one, other] = [(); 2].map(|()| SharedGlue.piece(&key).unwrap());
         assert!(Arc::ptr_eq(&one, &other));
         assert_eq!(*one, *EmitGlue.piece(&key).unwrap());

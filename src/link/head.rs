@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::fixed::FixedWriter;
 use crate::glue::{COLOR_EXPORT_SYMBOL, PARAM_EXPORT_SYMBOL};
 use crate::table::{SharedTable, hash};
-use crate::target::{GfxIp, Stage};
+use crate::target::{Gpu, Stage};
 use smallvec::SmallVec;
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -298,7 +298,7 @@ impl HeadBytes {
     /// Writes the head with these numbers, those of the sections from [`TEXT`] on.
     pub(super) fn write(
         &self,
-        target: GfxIp,
+        target: Gpu,
         sections: impl Iterator<Item = Extent>,
         symbols: &[Extent],
         out: &mut FixedWriter<'_>,

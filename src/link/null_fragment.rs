@@ -7,10 +7,10 @@ use crate::metadata::interface::{ExportedFormats, FragmentInterface, StageInterf
 use crate::metadata::notes::{MetadataFields, Notes};
 use crate::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, SPI_SHADER_PGM_RSRC2_PS, rsrc1_ps};
 use crate::metadata::schema::MetadataKey;
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 
 /// The object of a fragment shader that ends immediately.
-pub(super) fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) -> Result<Object> {
+pub(super) fn null_fragment(target: Gpu, wave: WaveSize, piece: &GluePiece) -> Result<Object> {
     let mut notes = Notes::default();
     let counts = MetadataFields::from([(MetadataKey::SgprCount, piece.sgprs), (MetadataKey::VgprCount, piece.vgprs)]);
     notes.stage = counts;

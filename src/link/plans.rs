@@ -24,7 +24,7 @@ use crate::glue::{self, GlueKey, GluePiece, PieceKey};
 use crate::metadata::interface::{StageInterface, StageKind};
 use crate::state::PipelineState;
 use crate::table::{SharedTable, hash};
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 use std::sync::Arc;
 
 /// Plans and pieces, kept between links. All threads share one; it only grows. What an object keeps of its links is for
@@ -32,7 +32,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Plans {
     id: PlansId,
-    null_fragments: SharedTable<(GfxIp, WaveSize), Arc<Object>>,
+    null_fragments: SharedTable<(Gpu, WaveSize), Arc<Object>>,
     pieces: SharedTable<GlueKey, Arc<GluePiece>>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Joints<'a> {
     }
 
     /// The fragment part of a pipeline without a fragment shader.
-    pub(super) fn null_fragment(self, target: GfxIp, wave: WaveSize) -> Result<Held<'a, Object>> {
+    pub(super) fn null_fragment(self, target: Gpu, wave: WaveSize) -> Result<Held<'a, Object>> {
         let make = || {
             let piece = self.piece(&GlueKey { target, piece: PieceKey::NullFragment })?;
             null_fragment(target, wave, &piece).map(Arc::new)

@@ -15,7 +15,7 @@ use crate::metadata::registers::*;
 use crate::metadata::user_data;
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 use rmpv::Value;
 use serde::Serialize;
 use std::fmt;
@@ -137,7 +137,7 @@ fn identification(elf: &Elf<'_>, report: &mut VerifyReport) {
     });
     report.require(elf.machine == MACHINE, rule, || format!("machine {}", elf.machine));
     report.require(elf.file_type == RELOCATABLE, rule, || format!("file type {}", elf.file_type));
-    let known = elf.flags == GfxIp::Gfx1030.elf_flags();
+    let known = Gpu::of_elf_flags(elf.flags).is_ok();
     report.require(known, rule, || format!("flags {:#x} are not those of a supported GPU", elf.flags));
 }
 
@@ -236,8 +236,8 @@ fn notes(elf: &Elf<'_>, report: &mut VerifyReport) -> Option<Document> {
         }
     };
     let isa = notes.iter().find(|n| n.is_isa_name()).map(|n| n.desc);
-    report
-        .require(isa == Some(isa_name(GfxIp::Gfx1030).as_bytes()), ElfRule::Notes, || "no instruction-set note".into());
+    let right = Gpu::of_elf_flags(elf.flags).is_ok_and(|gpu| isa == Some(isa_name(gpu).as_bytes()));
+    report.require(right, ElfRule::Notes, || "no instruction-set note of its GPU".into());
     // PAL takes the first note of this type, whatever its owner name.
     let Some(metadata) = notes.iter().find(|n| n.kind == note::NT_AMDGPU_METADATA) else {
         report.add(ElfRule::Notes, "no metadata note");

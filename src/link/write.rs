@@ -22,13 +22,13 @@ use crate::metadata::named::{self, MetadataVersion};
 use crate::metadata::{note, write_v2};
 use crate::reloc::apply::apply;
 use crate::reloc::kind::RelocKind;
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use smallvec::SmallVec;
 
 /// The content to write.
 #[derive(Clone, Copy)]
 pub(super) struct Contents<'a, 'u> {
-    pub target: GfxIp,
+    pub target: Gpu,
     pub unit: &'u Unit<'u>,
     pub layout: &'a Layout<'u>,
     /// In the order of the stages.

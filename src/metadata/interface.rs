@@ -5,7 +5,7 @@
 //! whole contract; `docs/unlinked-elf.md` describes each key.
 
 use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecOperand, SpecValue};
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 use serde::de;
 use serde::ser;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -19,7 +19,7 @@ pub const MAX_JOINT_VGPRS: u32 = 136;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageInterface {
     /// GPU.
-    pub target: GfxIp,
+    pub target: Gpu,
     /// Stage.
     pub stage: Stage,
     /// Lanes per wave.
@@ -53,7 +53,7 @@ pub struct StageInterface {
 
 impl StageInterface {
     /// The interface of a stage that uses nothing yet.
-    pub fn new(target: GfxIp, stage: Stage, wave: WaveSize, entry_point: String, kind: StageKind) -> Self {
+    pub fn new(target: Gpu, stage: Stage, wave: WaveSize, entry_point: String, kind: StageKind) -> Self {
         Self {
             target,
             stage,

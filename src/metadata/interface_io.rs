@@ -178,12 +178,12 @@ mod tests {
         VertexInterface, VertexParam,
     };
     use crate::metadata::read_unlinked::interface_of;
-    use crate::target::{GfxIp, WaveSize};
+    use crate::target::{Gpu, WaveSize};
     use rmpv::Value;
 
     fn interface(stage: Stage, kind: StageKind) -> StageInterface {
         StageInterface {
-            target: GfxIp::Gfx1030,
+            target: Gpu::Gfx1030,
             stage,
             wave: WaveSize::W64,
             entry_point: "main".into(),

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::fixed::FixedWriter;
-use crate::target::GfxIp;
+use crate::target::Gpu;
 
 /// `n_type` of the metadata note.
 pub const NT_AMDGPU_METADATA: u32 = 32;
@@ -44,7 +44,7 @@ const ISA_PREFIX: &str = "amdgcn--amdpal--";
 const RECORD_HEAD: usize = 12;
 
 /// The text of the instruction-set note for a target.
-pub fn isa_name(target: GfxIp) -> String {
+pub fn isa_name(target: Gpu) -> String {
     format!("{ISA_PREFIX}{target}")
 }
 
@@ -95,7 +95,7 @@ pub fn metadata(section: &[u8]) -> Result<&[u8]> {
 }
 
 /// Size in bytes of the `.note` section of one of our ELFs, given the size of the metadata document.
-pub fn section_size(target: GfxIp, document: usize) -> usize {
+pub fn section_size(target: Gpu, document: usize) -> usize {
     let record = |name: &str, content: usize| RECORD_HEAD + padded(name.len() + 1) + padded(content);
     record(ISA_NAME, ISA_PREFIX.len() + target.name().len()) + record(METADATA_NAME, document)
 }
@@ -103,7 +103,7 @@ pub fn section_size(target: GfxIp, document: usize) -> usize {
 /// Writes the whole `.note` section of one of our ELFs: instruction set, then metadata. `write` writes the document.
 pub(crate) fn write_section_into(
     out: &mut FixedWriter<'_>,
-    target: GfxIp,
+    target: Gpu,
     document: usize,
     write: impl FnOnce(&mut FixedWriter<'_>),
 ) {
@@ -118,7 +118,7 @@ pub(crate) fn write_section_into(
 }
 
 /// The same, into newly allocated memory.
-pub fn write_section(target: GfxIp, document: &[u8]) -> Vec<u8> {
+pub fn write_section(target: Gpu, document: &[u8]) -> Vec<u8> {
     let mut section = vec![0; section_size(target, document.len())];
     write_section_into(&mut FixedWriter::new(&mut section), target, document.len(), |out| out.put(document));
     section
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_section_reads_back() {
-        let section = write_section(GfxIp::Gfx1030, b"hello");
+        let section = write_section(Gpu::Gfx1030, b"hello");
         let notes = read_notes(&section).unwrap();
         assert_eq!(notes.len(), 2);
         assert!(notes[0].is_isa_name());
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_torn_section_is_refused_at_every_cut_but_the_padding() {
-        let section = write_section(GfxIp::Gfx1030, b"hello");
+        let section = write_section(Gpu::Gfx1030, b"hello");
         for cut in 1..section.len() {
             let whole_notes = read_notes(&section[..cut]).map(|n| n.len());
             let ends_between = cut == 12 + 4 + 24 || cut == 12 + 4 + 23;
@@ -191,7 +191,7 @@ mod tests {
 
         #[test]
         fn any_document_reads_back(document in proptest::collection::vec(proptest::num::u8::ANY, 0..40)) {
-            let section = write_section(GfxIp::Gfx1030, &document);
+            let section = write_section(Gpu::Gfx1030, &document);
             proptest::prop_assert_eq!(metadata(&section).unwrap(), document);
         }
     }

@@ -8,7 +8,7 @@ use crate::error::{Context, Result};
 use crate::keys;
 use crate::state::{Known, PipelineState};
 use crate::table::{SharedTable, hash};
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 use crate::toolchain::{PartRef, ReadyPart, Toolchain, ToolchainId};
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -60,7 +60,7 @@ impl KeptRef<'_> {
 /// Inputs of a stage's key besides the shader.
 #[derive(PartialEq)]
 struct Asked {
-    target: GfxIp,
+    target: Gpu,
     options: TuningOptions,
     compiler: Arc<CompilerId>,
     shaping: Vec<(u32, u64)>,
@@ -249,7 +249,7 @@ mod tests {
                 let all = known.iter().flat_map(|known| options.iter().map(move |options| (known.as_ref(), options)));
                 all.flat_map(|(k, o)| compilers.iter().map(move |c| (k, o, c))).map(move |(k, o, c)| (state, k, o, c))
             }) {
-                let (target, placement, options) = (GfxIp::Gfx1030, Placement::Adjacent, options.clone());
+                let (target, placement, options) = (Gpu::Gfx1030, Placement::Adjacent, options.clone());
                 let pipeline = PipelineRequest {
                     shaders: smallvec![shader.clone()],
                     state,

@@ -20,7 +20,7 @@ use crate::emu::inputs::{BindingElement, Bound, Inputs, TargetAttachment};
 use crate::error::{Context, Error, Result};
 use crate::files::{self, MAX_TEXT};
 use crate::state::PipelineState;
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub struct Manifest {
     /// Compiler that made the failing code.
     pub compiler: CompilerId,
     /// GPU.
-    pub target: GfxIp,
+    pub target: Gpu,
     /// Tuning.
     #[serde(default)]
     pub options: TuningOptions,
@@ -107,7 +107,7 @@ impl Bundle {
             disagreement: String::new(),
             dovetail: env!("CARGO_PKG_VERSION").to_owned(),
             compiler: CompilerId { sources: String::new(), backend: String::new() },
-            target: GfxIp::Gfx1030,
+            target: Gpu::default(),
             options: Default::default(),
             stages,
         };

@@ -31,7 +31,7 @@ use crate::ir::interp::{Compared, MemoryVerdict, Options, World, dispatch};
 use crate::ir::{Op as IrOp, Shader};
 use crate::pipeline::ShaderRef;
 use crate::state::{PipelineState, SpecializationEntry};
-use crate::target::{Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 use rspirv::spirv::Op;
 use std::cell::RefCell;
 use std::fmt;
@@ -77,6 +77,8 @@ impl Default for RunBudget {
 pub struct Tools<'a> {
     /// Compiler.
     pub compiler: &'a dyn Compiler,
+    /// GPU of the code.
+    pub target: Gpu,
     /// Tuning, including the code generator.
     pub options: &'a TuningOptions,
     /// Reference that runs SPIR-V.
@@ -187,7 +189,7 @@ impl<'a> Subject<'a> {
         Ok(Self {
             declared: Declared::new(case.module.bytes())?,
             words: FloatWords::of(&ir),
-            pipelines: Pipelines::tuned(vec![shader], state, tools.options.clone(), tools.compiler)?,
+            pipelines: Pipelines::tuned(vec![shader], state, tools.target, tools.options.clone(), tools.compiler)?,
             spec: values.iter().map(|&(id, value)| (id, value, bytes(id))).collect(),
             case,
             tools,

@@ -303,7 +303,7 @@ impl<'a> Pair<'a> {
             let shader = ShaderRef::new(module, source.entry, stage, default_wave(stage, info.uses_subgroups));
             shader.with_spec_ids(info.spec_constants.iter().map(|c| c.id))
         });
-        Pipelines::tuned(shaders.collect(), state, tools.options.clone(), tools.compiler)
+        Pipelines::tuned(shaders.collect(), state, tools.target, tools.options.clone(), tools.compiler)
     }
 
     /// Draws the scenes by every route.

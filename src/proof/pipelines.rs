@@ -10,7 +10,7 @@ use crate::error::{Context, Error, Result};
 use crate::link::Placement;
 use crate::pipeline::{PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use crate::state::PipelineState;
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use crate::toolchain::Toolchain;
 
 /// Pipelines of the same shaders and state.
@@ -31,16 +31,17 @@ impl Pipelines {
     /// # Errors
     /// Errors of the compiler or the linker.
     pub fn new(shaders: Vec<ShaderRef<'_>>, state: PipelineState, compiler: &dyn Compiler) -> Result<Self> {
-        Self::tuned(shaders, state, TuningOptions::default(), compiler)
+        Self::tuned(shaders, state, Gpu::default(), TuningOptions::default(), compiler)
     }
 
-    /// [`Self::new`] with other tuning.
+    /// [`Self::new`] for a GPU, with other tuning.
     ///
     /// # Errors
     /// As [`Pipelines::new`].
     pub fn tuned(
         shaders: Vec<ShaderRef<'_>>,
         state: PipelineState,
+        target: Gpu,
         options: TuningOptions,
         compiler: &dyn Compiler,
     ) -> Result<Self> {
@@ -50,7 +51,7 @@ impl Pipelines {
             shaders: shaders.into(),
             state: &state,
             layout: None,
-            target: GfxIp::Gfx1030,
+            target,
             options,
             placement: Placement::Adjacent,
         };

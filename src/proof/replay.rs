@@ -58,7 +58,7 @@ impl Runner {
             sources.push(source.with_spec_ids(spec_ids));
         }
         let options = bundle.manifest.options.clone();
-        let pipelines = Pipelines::tuned(sources, bundle.state.clone(), options, compiler)?;
+        let pipelines = Pipelines::tuned(sources, bundle.state.clone(), bundle.manifest.target, options, compiler)?;
         Ok(Self { pipelines, compiler: compiler.id().clone(), manifest: bundle.manifest.clone(), shaders })
     }
 

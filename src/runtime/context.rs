@@ -12,7 +12,7 @@ use crate::frame::Bytes;
 use crate::keys;
 use crate::link::{Object, Plans};
 use crate::table::{SharedTable, hash};
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use crate::target::Stage;
 use crate::toolchain::{CacheManifest, PairNote, noted_operands, noted_pair};
 use crate::wire;
@@ -38,7 +38,7 @@ pub struct ContextInfo<'a> {
     /// Cache directory, only read; it need not exist yet. `None`: no cache on disk.
     pub cache_dir: Option<&'a Path>,
     /// GPU.
-    pub target: GfxIp,
+    pub target: Gpu,
     /// Limit in bytes of part ELFs in memory; above it, parts that no shader holds are dropped. If shaders hold more
     /// than that, this is repeated each time the total has doubled.
     pub max_memory: usize,
@@ -56,7 +56,7 @@ pub struct ContextInfo<'a> {
 
 impl ContextInfo<'_> {
     /// A context without a cache on disk and without a service; it keeps what shaders hold.
-    pub const fn new(target: GfxIp) -> Self {
+    pub const fn new(target: Gpu) -> Self {
         Self { cache_dir: None, target, max_memory: 0, exports: false, socket: None, connection: None, app: "" }
     }
 }
@@ -131,7 +131,7 @@ fn socket_path(path: &Path) -> PathBuf {
 pub struct Context(pub(super) Arc<Open>);
 
 pub(super) struct Shared {
-    pub(super) target: GfxIp,
+    pub(super) target: Gpu,
     cache: Option<Cache>,
     /// Its directory.
     pub(super) cache_dir: Option<PathBuf>,

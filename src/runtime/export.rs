@@ -20,7 +20,7 @@ use crate::error::{Context as _, Error, Result};
 use crate::fixed::FixedWriter;
 use crate::frame;
 use crate::link::{Object, Size};
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use crate::wire::REQUEST_SCHEMA;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ const MAX_IDENTITY: u32 = 64 << 10;
 /// Properties of a context that must be equal for keys to be comparable.
 #[derive(Serialize, Deserialize)]
 struct Identity {
-    target: GfxIp,
+    target: Gpu,
     schema: String,
     /// `None`: not known yet.
     compiler: Option<CompilerId>,

@@ -4,7 +4,7 @@
 //! there is still room to ask for its status. Frames that have not arrived completely are limited the same way, by their
 //! bytes.
 
-use super::lock;
+use super::locked::lock;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

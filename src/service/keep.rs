@@ -5,9 +5,8 @@
 //! modules are deleted and it is tried again, because they may fill the disk. If it still fails, nothing is stored for
 //! half a minute: a retry for each shader would not empty a full disk, and results are sent inline in any case.
 
-use super::StoredRecords;
 use super::disk::Disk;
-use super::lock;
+use super::locked::{StoredRecords, lock};
 use super::wake::Message;
 use crate::cache::{Cache, Key};
 use crate::compile::StageElf;
@@ -163,7 +162,7 @@ impl Keeper {
 }
 
 impl Gathered {
-    fn store(self, cache: &Cache, modules: &std::sync::Mutex<super::Records>) -> Option<Message> {
+    fn store(self, cache: &Cache, modules: &std::sync::Mutex<super::records::Records>) -> Option<Message> {
         let Self { parts, modules: sent, notes, used, bytes: _ } = self;
         let notes: Vec<(Key, Vec<u8>)> = notes.iter().filter_map(|module| operands_note(module).ok()?).collect();
         let entries = parts.iter().map(|(key, elf)| (*key, &elf.0[..]));

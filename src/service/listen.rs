@@ -7,7 +7,7 @@
 
 use super::door::Door;
 use super::jobs::ClientId;
-use super::lock;
+use super::locked::lock;
 use super::session::{self, Greeting};
 use super::wake::Message;
 use crate::error::{Context as _, Error, Result};

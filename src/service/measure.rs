@@ -7,7 +7,7 @@ use crate::isa::disassemble;
 use crate::metadata::document::{Document, get, submap};
 use crate::metadata::note;
 use crate::metadata::schema::MetadataKey;
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -43,7 +43,7 @@ impl Cost {
     ///
     /// # Errors
     /// Malformed: not an ELF with code and metadata.
-    pub fn of(bytes: &[u8], target: GfxIp) -> Result<Self> {
+    pub fn of(bytes: &[u8], target: Gpu) -> Result<Self> {
         let elf = Elf::parse(bytes)?;
         let (index, text) = elf.section(".text").ok_or_else(|| Error::malformed("no .text"))?;
         let words: Vec<u32> = text.data.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
@@ -105,7 +105,7 @@ impl fmt::Display for StageCost {
 }
 
 /// Waves whose registers fit on a SIMD.
-fn waves(target: GfxIp, wave: WaveSize, vgprs: u32) -> u32 {
+fn waves(target: Gpu, wave: WaveSize, vgprs: u32) -> u32 {
     let files = target.registers();
     let pick = |[w32, w64]: [u32; 2]| if wave == WaveSize::W32 { w32 } else { w64 };
     let given = vgprs.max(1).next_multiple_of(pick(files.vgpr_allocation));
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     fn cost(vgprs: u32, scratch: u32, instructions: u64) -> Cost {
-        let waves = waves(GfxIp::Gfx1030, WaveSize::W32, vgprs);
+        let waves = waves(Gpu::Gfx1030, WaveSize::W32, vgprs);
         Cost { stages: vec![StageCost { stage: Stage::Compute, vgprs, waves, scratch }], instructions }
     }
 

@@ -24,11 +24,13 @@ pub mod journal;
 mod keep;
 mod latency;
 mod listen;
+mod locked;
 mod log;
 mod measure;
 mod metrics;
 mod modules;
 mod optimize;
+mod outbox;
 mod pipelines;
 pub mod poison;
 mod pressure;
@@ -56,14 +58,16 @@ use events::{BrokerConfig, BrokerEvent, Effect, HostMachine, Lookup};
 use journal::Journal;
 use keep::Keeper;
 use listen::Socket;
+use locked::{StoredRecords, lock};
 use log::Log;
+use outbox::Outbox;
 use poison::Poison;
 use pressure::Pressure;
 use records::Records;
-use session::{Greeting, Outbox};
+use session::Greeting;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use wake::Message;
@@ -461,24 +465,6 @@ fn make_anew(dir: &Path, cache: &Cache, greeting: &Greeting) -> Option<String> {
     record_compiler(cache, &greeting.compiler).ok()?;
     *lock(&greeting.cache) = session::identity(dir);
     Some(format!("the cache {} was deleted, and is made anew", dir.display()))
-}
-
-/// Locks a mutex, even a poisoned one: the data are consistent after a panic between any two operations.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Records that one thread changes at a time, while others read their files.
-struct StoredRecords {
-    all: Arc<Mutex<Records>>,
-    files: records::Files,
-}
-
-impl StoredRecords {
-    fn new(records: Records) -> Self {
-        let files = records.files().clone();
-        Self { all: Arc::new(Mutex::new(records)), files }
-    }
 }
 
 fn signals(to: &mpsc::Sender<Message>) -> Result<()> {

@@ -150,14 +150,14 @@ pub fn describe(request: &StageRequest) -> String {
 mod tests {
     use super::*;
     use crate::compile::request::{KnownState, ModuleDigest, TuningOptions};
-    use crate::target::{GfxIp, Stage, WaveSize};
+    use crate::target::{Gpu, Stage, WaveSize};
 
     #[test]
     fn a_sentence_outlives_the_process_and_ends_with_the_compiler_or_its_file() {
         let dir = tempfile::tempdir().unwrap();
         let compiler = |backend: &str| CompilerId { sources: "a".into(), backend: backend.into() };
         let request = StageRequest {
-            target: GfxIp::Gfx1030,
+            target: Gpu::Gfx1030,
             stage: Stage::Compute,
             module: ModuleDigest([1; 32]),
             entry_point: "main".into(),

@@ -9,21 +9,21 @@ use super::broker::LIMITS;
 use super::door::Place;
 use super::events::BrokerEvent;
 use super::jobs::ClientId;
-use super::lock;
+use super::locked::lock;
+use super::outbox::Outbox;
 use super::wake::Message;
 use crate::compile::request::{CompilerId, Module};
 use crate::error::{Error, Result};
 use crate::frame::{self, HEAD};
 use crate::wire::{Ask, Cached, Hello, MAX_FRAME, MAX_HELLO, Numbered, PROTOCOLS, REQUEST_SCHEMA, Tell, Welcome};
-use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::UnixStream;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 /// Time in which a client must send its hello.
@@ -32,9 +32,6 @@ const HELLO_PATIENCE: Duration = Duration::from_secs(2);
 const FRAME_PATIENCE: Duration = Duration::from_secs(10);
 /// Time for a client that gets only the service's status.
 const STATUS_PATIENCE: Duration = Duration::from_secs(10);
-/// Largest number of answer bytes that a client has not read when there is another answer; a client with more is
-/// disconnected.
-const MAX_UNSENT: usize = 8 << 20;
 /// Free bytes in the buffer for each read.
 const CHUNK: usize = 64 << 10;
 /// Modules with more bytes are hashed on another thread.
@@ -153,63 +150,6 @@ impl Frames {
         let from = self.start + HEAD;
         self.start = from + length;
         Ok(Some(from..from + length))
-    }
-}
-
-/// Messages to a client: sent immediately if the socket accepts them, otherwise stored until it does.
-pub struct Outbox {
-    stream: Arc<UnixStream>,
-    unsent: Mutex<VecDeque<u8>>,
-    more: Notify,
-}
-
-impl Outbox {
-    fn new(stream: Arc<UnixStream>) -> Arc<Self> {
-        Arc::new(Self { stream, unsent: Mutex::default(), more: Notify::new() })
-    }
-
-    /// Sends a message.
-    ///
-    /// # Errors
-    /// Environment: the client has disconnected, or does not read its answers. Unsupported: the message is longer than
-    /// a frame.
-    pub fn tell(&self, tell: &Tell) -> Result<()> {
-        let bytes = frame::frame(tell, MAX_FRAME)?;
-        let mut unsent = self.unsent();
-        if unsent.len() > MAX_UNSENT {
-            return Err(Error::environment(format!("{} bytes of answers that it does not take", unsent.len())));
-        }
-        let sent = if unsent.is_empty() { taken(self.stream.try_write(&bytes))? } else { 0 };
-        unsent.extend(bytes.get(sent..).unwrap_or_default());
-        if !unsent.is_empty() {
-            self.more.notify_one();
-        }
-        Ok(())
-    }
-
-    /// Sends the stored messages, until the connection fails.
-    async fn run(&self) -> Result<()> {
-        loop {
-            self.more.notified().await;
-            while !self.unsent().is_empty() {
-                self.stream.writable().await?;
-                let mut unsent = self.unsent();
-                let sent = taken(self.stream.try_write(unsent.as_slices().0))?;
-                unsent.drain(..sent);
-            }
-        }
-    }
-
-    fn unsent(&self) -> MutexGuard<'_, VecDeque<u8>> {
-        // The bytes are consistent even if another holder panicked.
-        self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn taken(sent: io::Result<usize>) -> Result<usize> {
-    match sent {
-        Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(0),
-        sent => Ok(sent?),
     }
 }
 

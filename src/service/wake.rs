@@ -2,7 +2,7 @@
 
 use super::events::{BrokerEvent, Compiled, Lookup};
 use super::jobs::ClientId;
-use super::session::Outbox;
+use super::outbox::Outbox;
 use crate::cache::Key;
 use crate::compile::worker::Worker;
 use crate::error::{Error, Result};

@@ -9,7 +9,7 @@ use super::wake::{Idle, Message};
 use crate::cache::Key;
 use crate::compile::StageElf;
 use crate::compile::request::{Module, StageRequest};
-use crate::compile::worker::protocol::{MAX_FRAME, RequestRef};
+use crate::compile::worker::protocol::{MAX_FRAME, RequestRef, Response};
 use crate::compile::worker::{Attempt, TRIES_IF_KILLED, Worker, WorkerConfig, attempt};
 use crate::error::{Death, Error, Result};
 use crate::frame::{Bytes, frame};
@@ -141,7 +141,7 @@ impl Task {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let module = serde_bytes::Bytes::new(module.bytes());
-        let bytes = frame(&RequestRef { id, module, request: &request }, MAX_FRAME)?;
+        let bytes = frame(&RequestRef { id, module, request: &request, also: &[] }, MAX_FRAME)?;
         let mut first = self.attempt(slot, &bytes, id).await;
         for _ in 1..TRIES_IF_KILLED {
             if matches!(first, Err(Attempt::Killed)) {
@@ -161,7 +161,7 @@ impl Task {
             Err(Attempt::Died(..)) => self.attempt(slot, &bytes, id).await,
             answer => answer,
         };
-        let Bytes(elf) = answer.map_err(Attempt::into_error)??;
+        let Bytes(elf) = answer.map_err(Attempt::into_error)?.result?;
         // The compiled code may have taken over the worker: only a valid unlinked ELF is stored or sent.
         match Object::parse(&elf) {
             Ok(_) => Ok(StageElf(elf)),
@@ -174,7 +174,7 @@ impl Task {
         slot: &mut Option<Worker>,
         request: &[u8],
         id: u64,
-    ) -> std::result::Result<Result<Bytes>, Attempt> {
+    ) -> std::result::Result<Response, Attempt> {
         if slot.is_none() {
             *slot = Some(self.start().await.map_err(Attempt::NoWorker)?);
         }

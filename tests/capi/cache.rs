@@ -12,7 +12,7 @@ use dovetail::link::{EmitGlue, Placement, link};
 use dovetail::metadata::interface::StageKind;
 use dovetail::runtime::{ModuleRef, ShaderInfo};
 use dovetail::state::{Known, PipelineState};
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,7 @@ pub fn adding_module() -> Vec<u8> {
 
 pub fn request(stage: Stage, module: Vec<u8>) -> StageRequest {
     StageRequest {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage,
         module: Module::new(module).expect("a module").digest(),
         entry_point: "main".into(),

@@ -6,7 +6,7 @@ use crate::runtime::{NONE, context, linked, of, pair, shader};
 use dovetail::error::ErrorKind;
 use dovetail::frame::{self, HEAD};
 use dovetail::runtime::{Answer, Context, ContextInfo, Imported, Layout, PipelineRoute, ShaderStatus, Size, Stats};
-use dovetail::target::{GfxIp, Stage};
+use dovetail::target::{Gpu, Stage};
 use std::path::Path;
 
 fn export(context: &Context) -> Vec<u8> {
@@ -209,7 +209,7 @@ fn an_import_keeps_to_the_budget() {
     let bytes = export(&source);
     let part = link_support::vertex().build().len();
     let small = |max_memory| {
-        let info = ContextInfo { max_memory, exports: true, ..ContextInfo::new(GfxIp::Gfx1030) };
+        let info = ContextInfo { max_memory, exports: true, ..ContextInfo::new(Gpu::Gfx1030) };
         let context = Context::new(&info).unwrap();
         (context.import(&bytes).unwrap(), context.stats().unwrap())
     };
@@ -248,7 +248,7 @@ fn threads_export_while_others_make_shaders() {
 fn who_does_not_export_pays_nothing_and_may_import() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = full(dir.path());
-    let (target, max_memory) = (GfxIp::Gfx1030, 1 << 20);
+    let (target, max_memory) = (Gpu::Gfx1030, 1 << 20);
     let info = ContextInfo { max_memory, ..ContextInfo::new(target) };
     let context = Context::new(&info).unwrap();
     assert_eq!(context.import(&bytes).unwrap().parts, 3);

@@ -16,7 +16,7 @@ use dovetail::runtime::{
     PipelineRoute, Shader, ShaderInfo, ShaderStatus, Size,
 };
 use dovetail::state::PipelineState;
-use dovetail::target::{GfxIp, Stage};
+use dovetail::target::{Gpu, Stage};
 use dovetail::toolchain::note_operands;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -25,13 +25,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 pub fn context(dir: Option<&Path>) -> Context {
-    Context::new(&ContextInfo {
-        cache_dir: dir,
-        max_memory: 1 << 20,
-        exports: true,
-        ..ContextInfo::new(GfxIp::Gfx1030)
-    })
-    .expect("a context")
+    Context::new(&ContextInfo { cache_dir: dir, max_memory: 1 << 20, exports: true, ..ContextInfo::new(Gpu::Gfx1030) })
+        .expect("a context")
 }
 
 pub fn shader(context: &Context, stage: Stage, number: u32) -> Shader {
@@ -341,7 +336,7 @@ fn a_slow_disk_is_not_looked_at_for_what_is_in_memory() {
     let looks = Arc::new(AtomicU32::new(0));
     let disk = LmdbStore::open(&dir.path().join("lmdb"), DEFAULT_MAP_BYTES);
     let slow = Cache::new(Box::new(Slow { disk, looks: looks.clone() }));
-    let info = ContextInfo { max_memory: 1 << 20, ..ContextInfo::new(GfxIp::Gfx1030) };
+    let info = ContextInfo { max_memory: 1 << 20, ..ContextInfo::new(Gpu::Gfx1030) };
     let context = Context::with_cache(&info, slow).unwrap();
     let looked = || looks.load(Ordering::Relaxed);
     let state = state();
@@ -477,7 +472,7 @@ fn a_budget_keeps_what_shaders_hold() {
     let dir = tempfile::tempdir().unwrap();
     let made = Made::new(dir.path());
     (0..64).for_each(|n| made.put(&request(Stage::Vertex, module(n)), &link_support::vertex()));
-    let none = ContextInfo { cache_dir: Some(dir.path()), exports: true, ..ContextInfo::new(GfxIp::Gfx1030) };
+    let none = ContextInfo { cache_dir: Some(dir.path()), exports: true, ..ContextInfo::new(Gpu::Gfx1030) };
     let context = Context::new(&none).unwrap();
     let held: Vec<Shader> = (0..32).map(|n| shader(&context, Stage::Vertex, n)).collect();
     let bytes = context.stats().unwrap().memory_bytes;
@@ -536,7 +531,7 @@ fn a_cache_that_is_written_meanwhile_is_read_right() {
             let fresh = Context::new(&ContextInfo {
                 cache_dir: Some(dir.path()),
                 exports: true,
-                ..ContextInfo::new(GfxIp::Gfx1030)
+                ..ContextInfo::new(Gpu::Gfx1030)
             });
             assert_eq!(shader(&fresh.unwrap(), Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);
         }

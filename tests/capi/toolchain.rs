@@ -6,7 +6,7 @@ use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::link::Placement;
 use dovetail::pipeline::{Built, PipelineOutcome, PipelineRequest, Route, ShaderRef, build};
 use dovetail::state::{PipelineState, ResourceLayout};
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 
 fn request<'a>(modules: &'a [Module; 2], state: &'a PipelineState) -> PipelineRequest<'a> {
@@ -16,7 +16,7 @@ fn request<'a>(modules: &'a [Module; 2], state: &'a PipelineState) -> PipelineRe
         shaders: modules.iter().zip(stages).map(shader).collect(),
         state,
         layout: None,
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         options: TuningOptions::default(),
         placement: Placement::Adjacent,
     }

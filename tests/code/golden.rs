@@ -11,7 +11,7 @@ use dovetail::compile::request::{KnownState, Module, default_wave};
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::link::Placement;
 use dovetail::pipeline::{PipelineOutcome, PipelineRequest, ShaderRef, build, build_whole};
-use dovetail::target::{GfxIp, Stage};
+use dovetail::target::{Gpu, Stage};
 use dovetail::toolchain::Toolchain;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ fn digests(files: &[PathBuf], compiler: &ChosenCompiler) -> String {
         shaders: shaders.clone().into(),
         state: &state,
         layout: None,
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         options: Default::default(),
         placement,
     };

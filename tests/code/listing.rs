@@ -16,7 +16,7 @@ use dovetail::compile::spirv::translate;
 use dovetail::link::Placement;
 use dovetail::pipeline::{PipelineOutcome, PipelineRequest, ShaderRef, build, build_whole};
 use dovetail::state::SpecializationEntry;
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 use objdump::Listing;
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ fn listed(test: &str, files: &[PathBuf], wave: WaveSize) -> Option<Listing> {
             shaders: modules.iter().zip(&stages).map(shader).collect(),
             state: &state,
             layout: None,
-            target: GfxIp::Gfx1030,
+            target: Gpu::Gfx1030,
             options: Default::default(),
             placement,
         };

@@ -9,7 +9,7 @@ use crate::elfs::{Built, build_all};
 use dovetail::check::check;
 use dovetail::isa::instruction::{Fields, Instruction};
 use dovetail::isa::{CountedAccess, Effects, Format, Register, RegisterSet, disassemble};
-use dovetail::target::{GfxIp, WaveSize};
+use dovetail::target::{Gpu, WaveSize};
 use object::{Object, ObjectSection, ObjectSymbol};
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ impl<'a> Subject<'a> {
                 _ => 1,
             };
             while at < end {
-                let inst = disassemble(GfxIp::Gfx1030, &words[at..]).expect("an instruction");
+                let inst = disassemble(Gpu::Gfx1030, &words[at..]).expect("an instruction");
                 let effects = inst.effects(wave);
                 written[stage] = written[stage].union(&effects.writes);
                 let file = start as usize + 4 * at;

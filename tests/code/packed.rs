@@ -8,7 +8,7 @@ use crate::support::glsl;
 use dovetail::check::estimate;
 use dovetail::compile::Compiler;
 use dovetail::compile::request::{GeneratorKind, Module, StageRequest, TuningOptions};
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use std::io::Write;
 
 /// Type of the vectors, statement, instructions.
@@ -71,7 +71,7 @@ fn instructions(vector: &str, statement: &str) -> Option<Vec<String>> {
     file.write_all(source.as_bytes()).expect("written");
     let module = Module::new(glsl(test, file.path(), "vulkan1.2")?).expect("SPIR-V");
     let request = StageRequest {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage: Stage::Compute,
         module: module.digest(),
         entry_point: "main".to_owned(),
@@ -82,7 +82,7 @@ fn instructions(vector: &str, statement: &str) -> Option<Vec<String>> {
     };
     let part = ChosenCompiler::new().compile(&module, &request).expect("compiles");
     let words = estimate::text(&part.0).expect("code");
-    let code = estimate::instructions(&words, GfxIp::Gfx1030).expect("instructions");
+    let code = estimate::instructions(&words, Gpu::Gfx1030).expect("instructions");
     let text = code.iter().map(|placed| placed.inst.text(WaveSize::W32));
     // What computes the addresses.
     let address =

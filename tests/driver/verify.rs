@@ -53,7 +53,7 @@ fn with_document(mut elf: Vec<u8>, change: impl FnOnce(&mut Document)) -> Vec<u8
     let (at, len) = content(&elf, NOTE);
     let mut document = Document::parse(note::metadata(&elf[at..at + len]).unwrap()).unwrap();
     change(&mut document);
-    let section = note::write_section(dovetail::target::GfxIp::Gfx1030, &document.to_bytes());
+    let section = note::write_section(dovetail::target::Gpu::Gfx1030, &document.to_bytes());
     replace(&mut elf, NOTE, &section);
     elf
 }
@@ -159,7 +159,7 @@ fn notes_and_version() {
     let (at, len) = content(&elf, NOTE);
     // Only the instruction set's note, and only the metadata's.
     let section = elf[at..at + len].to_vec();
-    let (isa, metadata) = section.split_at(note::section_size(dovetail::target::GfxIp::Gfx1030, 0) - 20);
+    let (isa, metadata) = section.split_at(note::section_size(dovetail::target::Gpu::Gfx1030, 0) - 20);
     replace(&mut elf, NOTE, metadata);
     breaks(ElfRule::Notes, &elf);
     replace(&mut elf, NOTE, isa);

@@ -15,7 +15,7 @@ use dovetail::link::Placement;
 use dovetail::pipeline::{PipelineOutcome, PipelineRequest, ShaderRef, build, build_whole};
 use dovetail::proof::Pipelines;
 use dovetail::state::{BindingKind, KindSet, PipelineState, ResourceKind, SpecializationEntry};
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 use std::process::Command;
 
@@ -225,7 +225,7 @@ fn both_ways(
 ) -> [Result<PipelineOutcome, Error>; 2] {
     let cache = Cache::new(Box::new(MemoryStore::default()));
     let tools = Toolchain::new(&cache, Some(compiler)).expect("a cache");
-    let target = GfxIp::Gfx1030;
+    let target = Gpu::Gfx1030;
     let request = PipelineRequest {
         shaders: shaders.into(),
         state,

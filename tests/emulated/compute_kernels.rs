@@ -11,7 +11,7 @@ use dovetail::emu::{LoadedPipeline, Machine, RunLimits};
 use dovetail::ir::ResourceKind;
 use dovetail::link::{EmitGlue, Placement, link};
 use dovetail::state::{BindingLayout, PipelineState, ResourceLayout, SetLayout};
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 
 /// Runs a shader of `testdata/shaders` on storage buffers of floats, given in the order of the bindings of set 0.
 fn run(name: &str, wave: WaveSize, buffers: &[Vec<f32>], push: &[u32], grid: [u32; 3]) -> Option<Vec<Vec<f32>>> {
@@ -44,7 +44,7 @@ fn run_module(
     grid: [u32; 3],
 ) -> Vec<Vec<f32>> {
     let request = StageRequest {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage: Stage::Compute,
         module: module.digest(),
         entry_point: "main".to_owned(),
@@ -72,7 +72,7 @@ fn run_module(
     let state = PipelineState { layout, ..PipelineState::default() };
     let elf = link(&[&part.0], &state, Placement::Adjacent, &EmitGlue).expect("links");
 
-    let mut machine = Machine::new(GfxIp::Gfx1030);
+    let mut machine = Machine::new(Gpu::Gfx1030);
     let pipeline = LoadedPipeline::load(&mut machine, &elf).expect("loads");
     let mut root = vec![0; places.root_dwords() as usize];
     let mut table = vec![0; 16 * buffers.len()];

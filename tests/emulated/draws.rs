@@ -14,7 +14,7 @@ use dovetail::metadata::registers::StageRegisters;
 use dovetail::state::{
     BindingLayout, PipelineState, PrimitiveKind, SetLayout, VertexAttribute, VertexBinding, VertexInputState,
 };
-use dovetail::target::{GfxIp, Stage};
+use dovetail::target::{Gpu, Stage};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -357,7 +357,7 @@ fn scratch_is_the_waves_own() {
         scene.state.layout.push_constant_bytes = 8;
         scene.judge_in(&Arrangement::all(), vulkan, step, EDGES, None);
         for (route, _, elf) in scene.pipelines_in(&[Arrangement::SMALL]) {
-            let words = LoadedPipeline::load(&mut Machine::new(GfxIp::Gfx1030), &elf).expect("a pipeline").registers;
+            let words = LoadedPipeline::load(&mut Machine::new(Gpu::Gfx1030), &elf).expect("a pipeline").registers;
             for stage in [Stage::Vertex, Stage::Fragment] {
                 let scratch = words.field(StageRegisters::of(stage).scratch_en);
                 assert_eq!(scratch, 1, "{route}: no scratch in the {stage} stage proves nothing");

@@ -26,7 +26,7 @@ use dovetail::proof::Random;
 use dovetail::state::{
     BindingLayout, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState, VertexRate,
 };
-use dovetail::target::{GfxIp, Stage};
+use dovetail::target::{Gpu, Stage};
 use dovetail::template;
 use dovetail::toolchain::Toolchain;
 use std::collections::BTreeSet;
@@ -128,7 +128,7 @@ fn run(scene: &mut Scene, tools: &Toolchain<'_>, vulkan: &Lavapipe, at: &str) ->
         let ours: Vec<Vec<u8>> = ours.colors.into_iter().map(|c| c.data).collect();
         let before = first.get_or_insert_with(|| ours.clone());
         assert!(*before == ours, "{at}: {route} differs from linked");
-        let loaded = LoadedPipeline::load(&mut Machine::new(GfxIp::Gfx1030), &elf).expect("a pipeline");
+        let loaded = LoadedPipeline::load(&mut Machine::new(Gpu::Gfx1030), &elf).expect("a pipeline");
         let formats = loaded.registers.field(spi_shader_col_format::ALL);
         exports.extend((0..8).map(|n| formats >> (4 * n) & 15).filter(|n| *n != 0));
     }
@@ -150,7 +150,7 @@ fn fetched(kind: Kind) -> Vec<String> {
                 offset: 0,
             }],
         };
-        Kind::of(&format) == kind && FetchPlan::new(GfxIp::Gfx1030, &input, &state).is_ok()
+        Kind::of(&format) == kind && FetchPlan::new(Gpu::Gfx1030, &input, &state).is_ok()
     };
     vulkan::formats().filter(can).collect()
 }

@@ -15,7 +15,7 @@ use dovetail::error::{Error, Result};
 use dovetail::ir::interp::Options;
 use dovetail::pipeline::ShaderRef;
 use dovetail::proof::{KnownContents, Pipelines, bytes_of, interpreted, interpreted_draw};
-use dovetail::target::{Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use spirv::ExecutionModel;
 
 const STAGES: [(Stage, ExecutionModel); 3] = [
@@ -71,7 +71,7 @@ fn agrees(
         modules.iter().map(|(stage, module)| translate(module, "main", *stage, &[])).collect::<Result<Vec<_>>>()?;
     let state = dovetail::template::state(&irs)?;
     let shaders = modules.iter().map(|(stage, module)| ShaderRef::new(module, "main", *stage, wave)).collect();
-    let pipelines = Pipelines::tuned(shaders, state, tuning.clone(), &ChosenCompiler::new())?;
+    let pipelines = Pipelines::tuned(shaders, state, Gpu::default(), tuning.clone(), &ChosenCompiler::new())?;
     let inputs = inputs(stage, count);
     let options = Options { subgroup_size: wave.lanes(), limit: LIMIT, ..Options::default() };
     let known: Vec<Option<KnownContents>> = match &irs[..] {

@@ -23,7 +23,7 @@ use dovetail::proof::texels_apart;
 use dovetail::state::{
     ColorAttachment, PipelineState, SpecializationEntry, VertexAttribute, VertexBinding, VertexInputState, VertexRate,
 };
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -286,7 +286,7 @@ impl Point {
 
 /// The registers of colour exports and of the shader's inputs.
 fn registers(elf: &[u8]) -> Vec<Option<u32>> {
-    let words = LoadedPipeline::load(&mut Machine::new(GfxIp::Gfx1030), elf).expect("loads").registers;
+    let words = LoadedPipeline::load(&mut Machine::new(Gpu::Gfx1030), elf).expect("loads").registers;
     let same = [
         SPI_SHADER_COL_FORMAT,
         CB_SHADER_MASK,
@@ -336,7 +336,7 @@ fn compare(test: &str, points: impl Iterator<Item = usize>) -> Option<usize> {
             shaders: vec![shader(Stage::Vertex, &vertex), shader(Stage::Fragment, &fragments[point.colors])].into(),
             state: &state,
             layout: None,
-            target: GfxIp::Gfx1030,
+            target: Gpu::Gfx1030,
             options: Default::default(),
             placement,
         };

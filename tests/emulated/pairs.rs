@@ -16,7 +16,7 @@ use dovetail::runtime::{
     Answer, Context, ContextInfo, Layout, ModuleRef, PipelineFlags, PipelineInfo, Shader, ShaderInfo,
 };
 use dovetail::state::PipelineState;
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::toolchain::{Pair, ReadyPart, Toolchain};
 use object::{Object as _, ObjectSymbol as _};
 
@@ -89,7 +89,7 @@ fn request<'a>(modules: [&'a Module; 2], state: &'a PipelineState) -> PipelineRe
         shaders: shaders.collect(),
         state,
         layout: None,
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         options: Default::default(),
         placement: Placement::Adjacent,
     }
@@ -207,7 +207,7 @@ fn a_driver_takes_the_pairs_that_its_cache_has() {
         assert!(found.parts.iter().all(|part| !part.paired && part.hit));
     }
 
-    let info = ContextInfo { cache_dir: Some(dir.path()), ..ContextInfo::new(GfxIp::Gfx1030) };
+    let info = ContextInfo { cache_dir: Some(dir.path()), ..ContextInfo::new(Gpu::Gfx1030) };
     let context = Context::new(&info).expect("a context");
     let shader = |module: &Module, stage, wave| {
         let info = ShaderInfo {

@@ -12,6 +12,7 @@ use dovetail::compile::request::Module;
 use dovetail::emu::inputs::Inputs;
 use dovetail::proof::{Absent, Case, Divergence, Fate, Judge, Outputs, Report, RunBudget, Spirv, Tools, compute};
 use dovetail::state::VertexInputState;
+use dovetail::target::Gpu;
 use std::cell::RefCell;
 use std::path::PathBuf;
 
@@ -47,6 +48,7 @@ fn judged(module: Vec<u8>, judge: &dyn Judge) -> (Report, usize) {
     let on_difference = |_: &Divergence<'_>| *differences.borrow_mut() += 1;
     let budget = RunBudget { interpreted: 300_000, emulated: 1_000_000 };
     let tools = Tools {
+        target: Gpu::default(),
         compiler: &ChosenCompiler::new(),
         options: &Default::default(),
         judge,

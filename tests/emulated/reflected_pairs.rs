@@ -10,11 +10,13 @@ use crate::support::{glsl, root};
 use crate::vulkan::Lavapipe;
 use dovetail::compile::request::Module;
 use dovetail::proof::{Case, Fate, Judge, Report, Spirv, Tools, compute, pair};
+use dovetail::target::Gpu;
 use std::collections::BTreeMap;
 
 fn judged(vulkan: &Lavapipe, vertex: &[u8], fragment: &[u8]) -> Report {
     let [vertex, fragment] = [vertex, fragment].map(|module| Spirv { module, entry: "main", spec: &[] });
     let tools = Tools {
+        target: Gpu::default(),
         compiler: &ChosenCompiler::new(),
         options: &Default::default(),
         judge: vulkan,
@@ -27,6 +29,7 @@ fn judged(vulkan: &Lavapipe, vertex: &[u8], fragment: &[u8]) -> Report {
 fn computed(vulkan: &Lavapipe, module: Vec<u8>) -> Report {
     let module = Module::new(module).expect("a module");
     let tools = Tools {
+        target: Gpu::default(),
         compiler: &ChosenCompiler::new(),
         options: &Default::default(),
         judge: vulkan,

@@ -13,7 +13,7 @@ use dovetail::error::{ErrorKind, Result};
 use dovetail::link::Placement;
 use dovetail::pipeline::{Built, PipelineOutcome, PipelineRequest, Route, ShaderRef, build};
 use dovetail::state::{VertexAttribute, VertexBinding, VertexInputState};
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 use std::fmt::Write;
 
@@ -68,7 +68,7 @@ fn built(scene: &Scene) -> Result<Built> {
         .into(),
         state: &scene.state,
         layout: None,
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         options: Default::default(),
         placement: Placement::Adjacent,
     };

@@ -11,7 +11,7 @@ use dovetail::link::{Placement, verify};
 use dovetail::metadata::registers::{HardwareRegister, RegisterWords};
 use dovetail::pipeline::{PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use dovetail::state::{ColorAttachment, PipelineState};
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 
 /// Bits of SPI_PS_INPUT_ADDR.
@@ -98,15 +98,14 @@ fn built(tools: &Toolchain<'_>, modules: [&Module; 2], state: &PipelineState) ->
         shaders: shaders.collect(),
         state,
         layout: None,
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         options: Default::default(),
         placement: Placement::Adjacent,
     };
     [build(&request, tools), build_whole(&request, tools, None)].map(|outcome| {
         let Ok(PipelineOutcome::Built(built)) = outcome else { panic!("{outcome:?}") };
         verify(&built.elf).expect("a pipeline ELF");
-        let loaded =
-            LoadedPipeline::load(&mut Machine::new(GfxIp::Gfx1030), &built.elf).expect("what the loader takes");
+        let loaded = LoadedPipeline::load(&mut Machine::new(Gpu::Gfx1030), &built.elf).expect("what the loader takes");
         (built.route, loaded.registers)
     })
 }
@@ -118,7 +117,7 @@ fn has_variant(tools: &Toolchain<'_>, module: &Module, state: &PipelineState) ->
         shaders: vec![fragment.clone()].into(),
         state,
         layout: None,
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         options: Default::default(),
         placement: Placement::Adjacent,
     };

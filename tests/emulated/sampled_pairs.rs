@@ -8,6 +8,7 @@ use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::emu::inputs::Inputs;
 use dovetail::proof::{Absent, Case, Fate, Judge, Outputs, Report, Spirv, Tools, compute, pair};
 use dovetail::state::VertexInputState;
+use dovetail::target::Gpu;
 use std::sync::LazyLock;
 
 /// Lavapipe with one value of resolved multisampled attachments changed.
@@ -47,7 +48,14 @@ fn judged(judge: &dyn Judge, test: &str, vertex: &str, fragment: &str) -> Option
 
 fn tools<'a>(judge: &'a dyn Judge, compiler: &'a ChosenCompiler) -> Tools<'a> {
     static OPTIONS: LazyLock<TuningOptions> = LazyLock::new(Default::default);
-    Tools { compiler, options: &OPTIONS, judge, budget: Default::default(), on_difference: &|_| () }
+    Tools {
+        compiler,
+        target: Gpu::default(),
+        options: &OPTIONS,
+        judge,
+        budget: Default::default(),
+        on_difference: &|_| (),
+    }
 }
 
 fn vulkan(test: &str) -> Option<&'static Lavapipe> {

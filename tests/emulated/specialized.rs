@@ -11,7 +11,7 @@ use dovetail::emu::{self, RunLimits};
 use dovetail::link::{Object, Placement};
 use dovetail::pipeline::{Built, PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use dovetail::state::{PipelineState, SpecializationEntry};
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::toolchain::{Fetched, Toolchain};
 
 fn compiled(test: &str, source: &str) -> Option<Module> {
@@ -52,7 +52,7 @@ impl<'a> Subject<'a> {
             shaders: shaders.into(),
             state,
             layout: None,
-            target: GfxIp::Gfx1030,
+            target: Gpu::Gfx1030,
             options: Default::default(),
             placement,
         }

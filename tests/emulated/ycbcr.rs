@@ -22,7 +22,7 @@ use dovetail::state::{
     BindingLayout, ChromaFilter, ChromaLocation, ImmutableSampler, PipelineState, ResourceLayout, SetLayout, Swizzle,
     VertexAttribute, VertexBinding, VertexInputState, VkFormat, YcbcrModel, YcbcrRange,
 };
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 
 use ChromaFilter::{Linear, Nearest};
@@ -119,7 +119,7 @@ fn request<'a>(module: &'a Module, state: &'a PipelineState, wave: WaveSize) -> 
         shaders: vec![ShaderRef::new(module, "main", Stage::Compute, wave)].into(),
         state,
         layout: None,
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         options: Default::default(),
         placement: Placement::Adjacent,
     }
@@ -372,7 +372,7 @@ fn an_early_part_is_refused_and_the_reason_says_why() {
 /// The part compiled without the layout.
 fn early(module: &Module) -> Vec<u8> {
     let request = StageRequest {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage: Stage::Compute,
         module: module.digest(),
         entry_point: "main".to_owned(),

@@ -7,14 +7,14 @@ use dovetail::compile::request::CompilerId;
 use dovetail::error::{Error, Result};
 use dovetail::frame::{self, HEAD};
 use dovetail::runtime::{Context, ContextInfo, Size};
-use dovetail::target::GfxIp;
+use dovetail::target::Gpu;
 use dovetail::wire::REQUEST_SCHEMA;
 
 const DIGEST: usize = 32;
 
 #[derive(serde::Serialize)]
 struct Identity {
-    target: GfxIp,
+    target: Gpu,
     schema: &'static str,
     compiler: Option<CompilerId>,
 }
@@ -23,7 +23,7 @@ struct Identity {
 pub fn seeds() -> Vec<Vec<u8>> {
     let parts = [vertex(), fragment(), compute()].map(|part| part.build());
     let export = |compiler, parts: &[Vec<u8>]| {
-        let identity = Identity { target: GfxIp::Gfx1030, schema: REQUEST_SCHEMA, compiler };
+        let identity = Identity { target: Gpu::Gfx1030, schema: REQUEST_SCHEMA, compiler };
         let identity = frame::frame(&identity, 1 << 16).expect("a frame").split_off(HEAD);
         let mut out = [&b"DVX\x01"[..], &(identity.len() as u32).to_le_bytes(), &[0; 8], &identity].concat();
         for (n, elf) in parts.iter().enumerate() {
@@ -49,7 +49,7 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 fn context() -> Result<Context> {
-    let (target, max_memory) = (GfxIp::Gfx1030, 64 << 20);
+    let (target, max_memory) = (Gpu::Gfx1030, 64 << 20);
     Context::new(&ContextInfo { max_memory, exports: true, ..ContextInfo::new(target) })
 }
 

@@ -13,7 +13,7 @@ use dovetail::frame::{self, Bytes};
 use dovetail::glue::{self, GlueKey};
 use dovetail::link::{Placement, link};
 use dovetail::state::PipelineState;
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use std::io::{Cursor, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -79,7 +79,7 @@ pub fn compiler() -> CompilerId {
 /// A request with a value in every field.
 pub fn stage_request(stage: Stage) -> StageRequest {
     StageRequest {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage,
         module: ModuleDigest([3; 32]),
         entry_point: "main".into(),
@@ -103,9 +103,12 @@ pub fn frame() -> Vec<Vec<u8>> {
     let mut out = vec![
         frame::frame(&WorkerHello { protocol: PROTOCOL, compiler: compiler(), sandbox: "none".into() }, MAX_FRAME)
             .expect("a frame"),
-        frame::frame(&Request { id: 1, module: Bytes(vec![3, 2, 35, 7]), request }, MAX_FRAME).expect("a frame"),
+        frame::frame(&Request { id: 1, module: Bytes(vec![3, 2, 35, 7]), request, also: Vec::new() }, MAX_FRAME)
+            .expect("a frame"),
     ];
-    out.extend(answers.map(|result| frame::frame(&Response { id: 9, result }, MAX_FRAME).expect("a frame")));
+    out.extend(
+        answers.map(|result| frame::frame(&Response { id: 9, result, also: Vec::new() }, MAX_FRAME).expect("a frame")),
+    );
     out
 }
 

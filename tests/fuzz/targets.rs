@@ -32,7 +32,7 @@ use dovetail::link::{EmitGlue, Object, Placement, link, verify};
 use dovetail::metadata::document::Document;
 use dovetail::metadata::{note, read_unlinked};
 use dovetail::state::PipelineState;
-use dovetail::target::{GfxIp, Stage};
+use dovetail::target::{Gpu, Stage};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -163,7 +163,7 @@ fn compile(bytes: &[u8]) -> Result<()> {
     for entry in info.entry_points.iter().take(4) {
         let Some(stage) = entry.stage else { continue };
         let request = StageRequest {
-            target: GfxIp::Gfx1030,
+            target: Gpu::Gfx1030,
             stage,
             module: module.digest(),
             entry_point: entry.name.clone(),

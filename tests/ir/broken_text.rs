@@ -6,7 +6,7 @@ use dovetail::ir::parse::parse;
 use dovetail::ir::uniform::Uniformity;
 use dovetail::ir::verify::{verify, verify_between};
 use dovetail::ir::{Shader, ShaderLevel};
-use dovetail::target::{GfxIp, WaveSize};
+use dovetail::target::{Gpu, WaveSize};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -86,7 +86,7 @@ fn apply(text: &str, change: &Change) -> String {
 /// A request without known state.
 fn unknown(shader: &Shader, wave: WaveSize) -> StageRequest {
     StageRequest {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage: shader.stage,
         module: ModuleDigest([0; 32]),
         entry_point: String::new(),

@@ -34,7 +34,7 @@ use dovetail::ir::verify::{verify, verify_between};
 use dovetail::ir::{Shader, Value};
 use dovetail::metadata::interface::{FragmentReads, StageInterface};
 use dovetail::state::{Known, PipelineState};
-use dovetail::target::{GfxIp, WaveSize};
+use dovetail::target::{Gpu, WaveSize};
 use serde_json::Value as Json;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ fn request(directives: &[Vec<&str>], shader: &Shader, state: &str) -> Result<Sta
         given => return Err(Error::bug(format!("a state, and {given:?}"))),
     };
     Ok(StageRequest {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage: shader.stage,
         module: ModuleDigest([0; 32]),
         entry_point: shader.name.to_string(),

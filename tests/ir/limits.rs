@@ -11,7 +11,7 @@ use dovetail::compile::request::{KnownState, Module, StageRequest, TuningOptions
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::compile::watch::Unwatched;
 use dovetail::error::{Error, ErrorKind};
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ fn compile_without_llvm(bytes: Vec<u8>) -> Result<(), Error> {
 /// A request for the compute shader `main`.
 pub fn request(module: &Module, specialization: Vec<(u32, u64)>) -> StageRequest {
     StageRequest {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage: Stage::Compute,
         module: module.digest(),
         entry_point: "main".into(),

@@ -10,7 +10,7 @@ use dovetail::corpus::spec::SpecFile;
 use dovetail::error::Result;
 use dovetail::ir::verify::verify;
 use dovetail::ir::{Op, Shader};
-use dovetail::target::GfxIp;
+use dovetail::target::Gpu;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ fn lowered(file: &Path, spec: &SpecFile) -> Result<Vec<Shader>> {
         let specialization = info.specialization(&values);
         let shader = translate(&module, &entry.name, stage, &specialization)?;
         let request = StageRequest {
-            target: GfxIp::Gfx1030,
+            target: Gpu::Gfx1030,
             stage,
             module: module.digest(),
             entry_point: entry.name.clone(),

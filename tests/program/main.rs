@@ -17,4 +17,5 @@ mod smallest;
 mod states;
 #[path = "../support/mod.rs"]
 mod support;
+mod targets;
 mod workers;

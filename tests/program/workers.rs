@@ -6,14 +6,14 @@ use dovetail::compile::Compiler;
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{Module, StageRequest, default_wave};
 use dovetail::keys;
-use dovetail::target::{GfxIp, Stage};
+use dovetail::target::{Gpu, Stage};
 use std::path::Path;
 use std::process::Command;
 
 /// Key of the shader with this entry point, in a request of `populate`.
 fn key(entry: &str) -> Key {
     let request = StageRequest {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage: Stage::Compute,
         module: Module::new(shader(entry)).unwrap().digest(),
         entry_point: entry.into(),

@@ -12,7 +12,7 @@ use dovetail::proof::{
     Absent, Bundle, Case, Choice, Divergence, FLOOR, Fate, Judge, Report, RunBudget, Spirv, StageEntry, Tools, compute,
     pair,
 };
-use dovetail::target::Stage;
+use dovetail::target::{Gpu, Stage};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -156,7 +156,14 @@ fn judged(item: &Item, backend: GeneratorKind, shapes: &Shapes, judge: &dyn Judg
         saved.borrow_mut().get_or_insert_with(|| save(item, &options, &modules, &entries, difference, judge));
     };
     let (compiler, budget) = (BuiltInCompiler::new(), RunBudget::default());
-    let tools = Tools { compiler: &compiler, options: &options, judge, budget, on_difference: &on_difference };
+    let tools = Tools {
+        compiler: &compiler,
+        target: Gpu::default(),
+        options: &options,
+        judge,
+        budget,
+        on_difference: &on_difference,
+    };
     let mut report = match (modules.as_slice(), entries.as_slice()) {
         ([module], [entry]) => {
             let choices = shapes.choices(&item.name);

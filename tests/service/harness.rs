@@ -12,7 +12,7 @@ use dovetail::keys;
 use dovetail::link::Placement;
 use dovetail::runtime::{Answer, Context, Layout, ModuleRef, PipelineFlags, PipelineInfo, Shader, ShaderInfo, Size};
 use dovetail::state::PipelineState;
-use dovetail::target::{GfxIp, Stage};
+use dovetail::target::{Gpu, Stage};
 use dovetail::wire::{
     Ask, Cached, Connection, Hello, PROTOCOLS, Priority, REQUEST_SCHEMA, ServiceStatus, StageAsk, Tell, Welcome,
 };
@@ -272,7 +272,7 @@ impl Client {
 
 pub fn request(entry: &str) -> StageRequest {
     StageRequest {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage: Stage::Compute,
         module: Module::new(shader(entry)).expect("a module").digest(),
         entry_point: entry.into(),

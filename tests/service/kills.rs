@@ -13,7 +13,7 @@ use dovetail::compile::request::Module;
 use dovetail::link::{EmitGlue, Placement, link};
 use dovetail::runtime::{Context, ContextInfo, Shader, ShaderStatus};
 use dovetail::state::PipelineState;
-use dovetail::target::GfxIp;
+use dovetail::target::Gpu;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -45,7 +45,7 @@ fn client() {
     let (number, dir) = task.split_once(' ').unwrap();
     let (number, dir): (u64, &Path) = (number.parse().unwrap(), Path::new(dir));
     let (cache, socket) = (dir.join("cache"), dir.join("socket"));
-    let target = GfxIp::Gfx1030;
+    let target = Gpu::Gfx1030;
     let info =
         ContextInfo { cache_dir: Some(&cache), socket: Some(&socket), app: "a client", ..ContextInfo::new(target) };
     let context = loop {

@@ -14,7 +14,7 @@ use dovetail::service::journal::Row;
 use dovetail::service::journal_dir;
 use dovetail::service::records::Records;
 use dovetail::state::PipelineState;
-use dovetail::target::{GfxIp, Stage};
+use dovetail::target::{Gpu, Stage};
 use dovetail::wire::{Ask, PartAnswer, PipelineAsk, Priority, StageAsk, Tell, Verdict};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,7 +42,7 @@ impl Pipeline {
         let state = toml::from_str(&std::fs::read_to_string(state).expect("a state")).expect("a state");
         let modules: Vec<Vec<u8>> = paths.iter().map(|path| std::fs::read(path).expect("a module")).collect();
         let request = |(module, (_, stage)): (&Vec<u8>, &(&str, Stage))| StageRequest {
-            target: GfxIp::Gfx1030,
+            target: Gpu::Gfx1030,
             stage: *stage,
             module: Module::new(module.clone()).expect("a module").digest(),
             entry_point: "main".into(),

@@ -7,7 +7,7 @@ use dovetail::compile::request::{GeneratorKind, Module, StageRequest, TuningOpti
 use dovetail::compile::spirv::reflect;
 use dovetail::compile::worker::{WorkerConfig, WorkerPool};
 use dovetail::error::ErrorKind;
-use dovetail::target::GfxIp;
+use dovetail::target::Gpu;
 use dovetail::wire::Priority;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -149,7 +149,7 @@ fn compiling_needs_no_more_calls() {
                 for entry in &info.entry_points {
                     let Some(stage) = entry.stage else { continue };
                     let request = StageRequest {
-                        target: GfxIp::Gfx1030,
+                        target: Gpu::Gfx1030,
                         stage,
                         module: module.digest(),
                         entry_point: entry.name.clone(),

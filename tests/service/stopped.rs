@@ -5,7 +5,7 @@ use crate::harness::{PATIENCE, Service, compute_shader, key, link_compute};
 use crate::kills;
 use crate::smallest::shader;
 use dovetail::runtime::{Context, ContextInfo, Shader, ShaderStatus};
-use dovetail::target::GfxIp;
+use dovetail::target::Gpu;
 use dovetail::wire::Priority;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
@@ -67,7 +67,7 @@ fn while_the_service_is_stopped_what_is_cached_is_linked() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let (cache, socket) = (service.cache_dir(), service.socket());
-    let info = ContextInfo { cache_dir: Some(&cache), socket: Some(&socket), ..ContextInfo::new(GfxIp::Gfx1030) };
+    let info = ContextInfo { cache_dir: Some(&cache), socket: Some(&socket), ..ContextInfo::new(Gpu::Gfx1030) };
     let stopped = Stopped::new(service.process.id());
     let context = Context::new(&info).expect("a context");
     let (kept, new) = (shader("kept"), shader("new"));

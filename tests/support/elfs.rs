@@ -11,7 +11,7 @@ use dovetail::compile::spirv;
 use dovetail::link::Placement;
 use dovetail::pipeline::{PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use dovetail::state::{PipelineState, SpecializationEntry};
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::template;
 use dovetail::toolchain::Toolchain;
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ impl Builder<'_> {
                 shaders: refs.clone().into(),
                 state: &state,
                 layout: None,
-                target: GfxIp::Gfx1030,
+                target: Gpu::Gfx1030,
                 options: self.options.clone(),
                 placement,
             };

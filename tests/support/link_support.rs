@@ -10,7 +10,7 @@ use dovetail::metadata::notes::MetadataFields;
 use dovetail::metadata::registers::RegisterWords;
 use dovetail::metadata::{note, write_unlinked};
 use dovetail::state::*;
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use rmpv::Value;
 use std::path::Path;
 use std::process::Command;
@@ -244,7 +244,7 @@ impl Unlinked {
 fn interface(stage: Stage, user_data: Vec<UserData>, system: u32, kind: StageKind) -> StageInterface {
     let graphics = stage != Stage::Compute;
     StageInterface {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage,
         wave: if stage == Stage::Fragment { WaveSize::W64 } else { WaveSize::W32 },
         entry_point: "main".into(),

@@ -19,7 +19,7 @@ use dovetail::link::Placement;
 use dovetail::pipeline::{Built, PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use dovetail::proof::{Bundle, Judge, Outputs, StageEntry, interpreted_draw, texels_apart};
 use dovetail::state::{ColorAttachment, PipelineState};
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 
 /// A pipeline's shaders and inputs.
@@ -99,7 +99,7 @@ impl Scene {
             .into(),
             state: &self.state,
             layout: None,
-            target: GfxIp::Gfx1030,
+            target: Gpu::Gfx1030,
             options: Default::default(),
             placement: arrangement.placement,
         }

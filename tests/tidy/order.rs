@@ -10,7 +10,8 @@ pub const USES: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("elf", &["error"]),
     ("fixed", &["error"]),
-    ("frame", &["error"]),
+    ("fallible", &["error"]),
+    ("frame", &["error", "fallible"]),
     ("target", &["error"]),
     ("kinds", &[]),
     ("table", &[]),
@@ -46,7 +47,21 @@ pub const USES: &[(&str, &[&str])] = &[
     // A driver loads the linker, so it contains no compiler.
     (
         "link",
-        &["error", "elf", "fixed", "table", "near_table", "target", "state", "isa", "abi", "metadata", "reloc", "glue"],
+        &[
+            "error",
+            "elf",
+            "fallible",
+            "fixed",
+            "table",
+            "near_table",
+            "target",
+            "state",
+            "isa",
+            "abi",
+            "metadata",
+            "reloc",
+            "glue",
+        ],
     ),
     // The checkers. Nothing in the compilation path uses them.
     ("check", &["error", "elf", "target", "isa", "metadata", "link"]),
@@ -86,6 +101,7 @@ pub const USES: &[(&str, &[&str])] = &[
         &[
             "error",
             "fixed",
+            "fallible",
             "frame",
             "table",
             "target",

@@ -10,7 +10,7 @@ use dovetail::error::{Context, Error, ErrorKind, Result};
 use dovetail::proof::{
     Absent, Blame, Bundle, Case, Choice, ComparedOutput, Divergence, Fate, RunBudget, Runner, Tools, blame, compute,
 };
-use dovetail::target::Stage;
+use dovetail::target::{Gpu, Stage};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -201,8 +201,14 @@ fn failure(subject: &Subject, without: Phases, compiler: &dyn Compiler) -> Resul
         Subject::Kernel { module, entry } => {
             let judge = Absent { why: "the interpreter judges".to_owned(), lanes: LANES };
             let on_difference = &|_: &Divergence<'_>| ();
-            let tools =
-                Tools { compiler, options: &options, judge: &judge, budget: RunBudget::default(), on_difference };
+            let tools = Tools {
+                compiler,
+                target: Gpu::default(),
+                options: &options,
+                judge: &judge,
+                budget: RunBudget::default(),
+                on_difference,
+            };
             let report = compute(&Case { module, entry, spec: &[], choices: &[Choice::default()] }, &tools);
             match report.fate {
                 Fate::Agreed | Fate::AgreedWithInterpreter | Fate::Constant => Ok(None),

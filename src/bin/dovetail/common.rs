@@ -11,6 +11,8 @@ use dovetail::error::{Context, Error, Result};
 pub use dovetail::files::write as write_file;
 use dovetail::files::{self, MAX_TEXT};
 use dovetail::state::{self, PipelineState};
+use dovetail::target::Gpu;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -107,6 +109,26 @@ pub struct InputArgs {
 impl InputArgs {
     pub fn bytes(&self) -> u64 {
         self.input_memory << 20
+    }
+}
+
+/// GPUs to compile for.
+#[derive(clap::Args)]
+pub struct TargetArgs {
+    /// GPUs to compile for, separated by commas: gfx1030 to gfx1036. The front end runs once for all of them.
+    #[arg(long = "target", default_value = "gfx1030", value_name = "GPU,…", value_delimiter = ',')]
+    targets: Vec<Gpu>,
+}
+
+impl TargetArgs {
+    /// The GPUs, each once.
+    pub fn all(&self) -> Vec<Gpu> {
+        self.targets.iter().copied().collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The name of a result, with its GPU if there are several.
+    pub fn name(&self, name: &str, target: Gpu) -> String {
+        if self.all().len() > 1 { format!("{name} [{target}]") } else { name.to_owned() }
     }
 }
 

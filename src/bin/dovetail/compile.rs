@@ -9,7 +9,7 @@ use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{Module, StageRequest};
 use dovetail::compile::spirv;
 use dovetail::error::{Error, Result};
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::template;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub struct Args {
     stage: Option<Stage>,
     /// GPU to compile for.
     #[arg(long, default_value = "gfx1030")]
-    target: GfxIp,
+    target: Gpu,
     /// Wave size, 32 or 64.
     #[arg(long, value_name = "LANES", value_parser = wave)]
     wave: Option<WaveSize>,

@@ -5,7 +5,9 @@
 //! including its code: errors in the code are failures, remarks are counted. With `--tools`, LLVM's tools must read
 //! every ELF without complaint, and list the code as we do.
 
-use crate::common::{BuildArgs, CacheArgs, JobArgs, guarded, print_json, read_found_module, read_text, write_file};
+use crate::common::{
+    BuildArgs, CacheArgs, JobArgs, TargetArgs, guarded, print_json, read_found_module, read_text, write_file,
+};
 use crate::objdump::{self, Listing};
 use crate::populate::print_counts;
 use crate::progress::Progress;
@@ -19,7 +21,7 @@ use dovetail::error::{Context, Error, Result, printable};
 use dovetail::link::{Placement, verify};
 use dovetail::pipeline::{self, Built, PipelineOutcome, PipelineRequest, Route, ShaderRef};
 use dovetail::state::{PipelineState, SpecializationEntry};
-use dovetail::target::{GfxIp, Stage};
+use dovetail::target::{Gpu, Stage};
 use dovetail::template;
 use dovetail::toolchain::Toolchain;
 use rayon::prelude::*;
@@ -36,9 +38,8 @@ pub struct Args {
     /// Folders written by `corpus extract`.
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
-    /// GPU.
-    #[arg(long, default_value = "gfx1030")]
-    target: GfxIp,
+    #[command(flatten)]
+    target: TargetArgs,
     #[command(flatten)]
     jobs: JobArgs,
     /// Check at most this many pipelines of each folder, evenly spread.
@@ -120,14 +121,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let tools = Toolchain::new(&cache, compiler.as_deref())?;
     tools.record_compiler()?;
     let pool = args.jobs.threads()?;
-    let progress = Progress::new(pipelines.len(), "linking");
+    let targets = args.target.all();
+    let work: Vec<(&Pipeline, Gpu)> =
+        pipelines.iter().flat_map(|p| targets.iter().map(move |target| (p, *target))).collect();
+    let progress = Progress::new(work.len(), "linking");
     let checked: Vec<Checked> = pool.install(|| {
-        pipelines
-            .par_iter()
-            .map(|p| {
-                let checked = guarded(|| check(args, &tools, p)).unwrap_or_else(|e| Checked::failed(p, &e));
+        work.par_iter()
+            .map(|(p, target)| {
+                let checked = guarded(|| check(args, *target, &tools, p)).unwrap_or_else(|e| Checked::failed(p, &e));
                 progress.tick();
-                checked
+                Checked { name: args.target.name(&p.name, *target), ..checked }
             })
             .collect()
     });
@@ -184,7 +187,7 @@ fn compute(file: PathBuf, spec: &SpecFile) -> Option<Pipeline> {
     Some(Pipeline { name, files: vec![file], values })
 }
 
-fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Result<Checked> {
+fn check(args: &Args, target: Gpu, tools: &Toolchain<'_>, p: &Pipeline) -> Result<Checked> {
     let loaded = load(p)?;
     let mut checked = Checked::new(p);
     checked.invocations = loaded.invocations;
@@ -193,7 +196,7 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Result<Checked> {
             shaders: loaded.shaders().into(),
             state: &loaded.state,
             layout: None,
-            target: args.target,
+            target,
             options: args.build.tuning.options(),
             placement: if route == "chained" { Placement::Chained } else { Placement::Adjacent },
         };

@@ -14,7 +14,7 @@ use dovetail::compile::spirv;
 use dovetail::compile::unlinked::Remarks;
 use dovetail::error::{Context, Error, Result};
 use dovetail::isa::{Instruction, Latency, Op, Traits};
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -43,6 +43,9 @@ pub struct Args {
     /// Stage of the entry point: vertex, fragment or compute; required if several of one name differ only in it.
     #[arg(long)]
     stage: Option<Stage>,
+    /// GPU to compile for.
+    #[arg(long, default_value = "gfx1030")]
+    target: Gpu,
     /// Wave size, 32 or 64; for ELF files, that of the listing.
     #[arg(long, value_name = "LANES", value_parser = wave)]
     wave: Option<WaveSize>,
@@ -125,7 +128,7 @@ fn compiled(args: &Args, module: &Module) -> Result<[Side; 2]> {
     let info = spirv::reflect(module)?;
     let (entry_point, stage) = crate::compile::choose(&info.entry_points, args.entry.as_deref(), args.stage)?;
     let mut request = StageRequest {
-        target: GfxIp::Gfx1030,
+        target: args.target,
         stage,
         module: module.digest(),
         specialization: info.specialization(&[]),
@@ -170,7 +173,8 @@ fn side(name: &str, elf: &[u8], wave: WaveSize) -> Result<Side> {
     let name = Path::new(name).file_name().map_or_else(|| name.into(), |n| n.to_string_lossy().into_owned());
     let mut out =
         Side { name, bytes: 0, total: 0, vgprs: 0, waves: 0, cycles: 0, counts: BTreeMap::new(), lines: Vec::new() };
-    let code = estimate::instructions(&words, GfxIp::Gfx1030)?;
+    let gpu = Gpu::of_elf(elf)?;
+    let code = estimate::instructions(&words, gpu)?;
     for Placed { inst, .. } in &code {
         out.bytes += 4 * usize::from(inst.dwords());
         out.total += 1;
@@ -178,7 +182,7 @@ fn side(name: &str, elf: &[u8], wave: WaveSize) -> Result<Side> {
         out.lines.push(inst.text(wave));
     }
     out.vgprs = estimate::vgprs(&code, wave);
-    out.waves = GfxIp::Gfx1030.waves(out.vgprs, wave);
+    out.waves = gpu.waves(out.vgprs, wave);
     out.cycles = estimate::cycles(&code, wave);
     Ok(out)
 }

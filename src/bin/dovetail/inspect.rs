@@ -13,7 +13,7 @@ use dovetail::metadata::read_unlinked::interface_of;
 use dovetail::metadata::registers::HardwareRegister as Word;
 use dovetail::reloc::kind;
 use dovetail::reloc::symbol::LinkSymbol;
-use dovetail::target::{GfxIp, WaveSize};
+use dovetail::target::{Gpu, WaveSize};
 use object::elf;
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SymbolKind};
@@ -116,12 +116,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 
 /// The listing, or the reason why there is none.
 fn code(elf: &[u8], report: &Report) -> Result<Vec<String>> {
-    if report.machine != GfxIp::Gfx1030.elf_flags() {
-        return Ok(vec![format!(
-            "(no disassembly: the machine {:#x} is not {})",
-            report.machine,
-            GfxIp::Gfx1030.name()
-        )]);
+    if let Err(unknown) = Gpu::of_elf_flags(report.machine) {
+        return Ok(vec![format!("(no disassembly: {unknown})")]);
     }
     if !report.sections.iter().any(|section| section.name == ".text") {
         return Ok(vec!["(no code)".to_owned()]);

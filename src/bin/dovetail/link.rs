@@ -9,7 +9,7 @@ use dovetail::compile::spirv::{self, ModuleInfo};
 use dovetail::error::{Context, Error, Result, printable};
 use dovetail::link::{MetadataVersion, Placement, verify};
 use dovetail::pipeline::{self, Built, PipelineOutcome, PipelineRequest, Route, ShaderRef};
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::toolchain::{Toolchain, recorded_compiler};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -44,7 +44,7 @@ pub struct Args {
     out: Output,
     /// GPU.
     #[arg(long, default_value = "gfx1030")]
-    target: GfxIp,
+    target: Gpu,
     /// Wave size of every stage, 32 or 64.
     #[arg(long, value_name = "LANES", value_parser = wave)]
     wave: Option<WaveSize>,

@@ -9,7 +9,7 @@ use dovetail::error::{Context, Error, Result};
 use dovetail::isa::Op;
 use dovetail::isa::disassemble;
 use dovetail::isa::instruction::Fields;
-use dovetail::target::{GfxIp, WaveSize};
+use dovetail::target::{Gpu, WaveSize};
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection};
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ impl std::fmt::Display for Difference {
 /// # Errors
 /// Environment: the tool is missing. Malformed: not a pipeline.
 pub fn compare(elf: &[u8]) -> Result<Listing> {
-    let pipeline = LoadedPipeline::load(&mut Machine::new(GfxIp::Gfx1030), elf)?;
+    let pipeline = LoadedPipeline::load(&mut Machine::new(Gpu::of_elf(elf)?), elf)?;
     let file = ElfFile64::<LittleEndian>::parse(elf).map_err(|e| Error::malformed(format!("no ELF: {e}")))?;
     let text = file.section_by_name(".text").ok_or_else(|| Error::malformed("no .text"))?;
     let text = text.data().map_err(|e| Error::malformed(format!(".text: {e}")))?;
@@ -79,7 +79,7 @@ pub fn compare(elf: &[u8]) -> Result<Listing> {
                 continue;
             }
             let rest = usize::try_from(offset / 4).ok().and_then(|n| words.get(n..)).unwrap_or_default();
-            let ours = match disassemble(GfxIp::Gfx1030, rest) {
+            let ours = match disassemble(pipeline.gpu, rest) {
                 Ok(inst) if usize::from(inst.dwords()) == length => inst.text(wave),
                 Ok(inst) => format!("{} of {} dwords", inst.text(wave), inst.dwords()),
                 Err(e) => e.to_string(),
@@ -108,17 +108,17 @@ pub fn waves(pipeline: &LoadedPipeline, words: &[u32]) -> BTreeMap<u64, WaveSize
         while let Some(start) = next.take().filter(|start| starts.contains(start) && !out.contains_key(start)) {
             out.insert(start, stage.wave);
             let end = starts.iter().copied().find(|other| *other > start).unwrap_or(4 * words.len() as u64);
-            next = successor(words, start, end);
+            next = successor(pipeline.gpu, words, start, end);
         }
     }
     out
 }
 
 /// Where execution continues after a part, if it does.
-fn successor(words: &[u32], start: u64, end: u64) -> Option<u64> {
+fn successor(gpu: Gpu, words: &[u32], start: u64, end: u64) -> Option<u64> {
     let (mut at, mut after) = (start, Some(end));
     while at < end {
-        let inst = disassemble(GfxIp::Gfx1030, words.get(usize::try_from(at / 4).ok()?..)?).ok()?;
+        let inst = disassemble(gpu, words.get(usize::try_from(at / 4).ok()?..)?).ok()?;
         at += 4 * u64::from(inst.dwords());
         let Fields::Scalar(fields) = &inst.fields else {
             after = Some(end);

@@ -3,7 +3,7 @@
 mod archive;
 mod modules;
 
-use crate::common::{BuildArgs, CacheArgs, InputArgs, JobArgs, guarded, print_json, read_text};
+use crate::common::{BuildArgs, CacheArgs, InputArgs, JobArgs, TargetArgs, guarded, print_json, read_text};
 use crate::feed::{Fed, feed};
 use crate::progress::Progress;
 use crate::remote::{self, Remote};
@@ -16,7 +16,7 @@ use dovetail::compile::{StageElf, variant_of};
 use dovetail::corpus::input::{self, Input, Others, Reading};
 use dovetail::corpus::spec::SpecFile;
 use dovetail::error::{Context, Death, Error, ErrorKind, Result, printable};
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::toolchain::{Fetched, Toolchain};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -48,9 +48,8 @@ pub struct Args {
     /// SPIR-V files, directories to search for them, and archives of pipelines (.foz).
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// GPU to compile for.
-    #[arg(long, default_value = "gfx1030")]
-    target: GfxIp,
+    #[command(flatten)]
+    target: TargetArgs,
     #[command(flatten)]
     jobs: JobArgs,
     /// Specialization values by module (see docs/corpus.md).
@@ -91,10 +90,12 @@ enum Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn stage(&self, module: &Arc<Module>, request: &StageRequest) -> Result<Fetched> {
+    /// A stage for each of these GPUs.
+    fn stages(&self, module: &Arc<Module>, request: &StageRequest, targets: &[Gpu]) -> Vec<Result<Fetched>> {
+        let for_gpu = |target: &Gpu| StageRequest { target: *target, ..request.clone() };
         match self {
-            Self::Own(tools) => tools.stage(module, request),
-            Self::Service(remote) => remote.stage(module, request),
+            Self::Own(tools) => tools.stages(module, request, targets),
+            Self::Service(remote) => targets.iter().map(|target| remote.stage(module, &for_gpu(target))).collect(),
         }
     }
 }
@@ -379,14 +380,11 @@ fn work(
     let items = items(args, spec, input);
     progress.found(items.len().saturating_sub(1));
     let one = |item: Item| {
-        let started = Instant::now();
-        let outcome = compile(maker, &item);
+        let done = compile(args, maker, &item);
         progress.tick();
-        let milliseconds = started.elapsed().as_secs_f64() * 1e3;
-        let done = Done { name: item.name, outcome, milliseconds, cooperative_matrix: item.cooperative_matrix };
-        (fed.number, Event::Shader(done))
+        done.into_iter().map(|done| (fed.number, Event::Shader(done)))
     };
-    items.into_par_iter().map(one).collect()
+    items.into_par_iter().flat_map_iter(one).collect()
 }
 
 /// The entry points of one module.
@@ -420,7 +418,7 @@ fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
         let all = [Some((name, KnownState::default())), variant.flatten()];
         for (name, known) in all.into_iter().flatten() {
             let request = StageRequest {
-                target: args.target,
+                target: Gpu::default(),
                 stage,
                 module: module.digest(),
                 entry_point: entry.name.clone(),
@@ -452,17 +450,30 @@ pub fn variant_name(stage: Stage) -> &'static str {
     }
 }
 
-fn compile(maker: &Maker<'_>, item: &Item) -> Outcome {
+/// Compiles an item for each GPU. Its time is shared evenly among them.
+fn compile(args: &Args, maker: &Maker<'_>, item: &Item) -> Vec<Done> {
+    let done = |name: String, outcome: Outcome, milliseconds: f64| Done {
+        name,
+        outcome,
+        milliseconds,
+        cooperative_matrix: item.cooperative_matrix,
+    };
     let work = match &item.work {
         Ok(work) => work,
-        Err(e) => return Outcome::of_error(e),
+        Err(e) => return vec![done(item.name.clone(), Outcome::of_error(e), 0.0)],
     };
-    match guarded(|| maker.stage(&work.module, &work.request)) {
+    let (started, targets) = (Instant::now(), args.target.all());
+    let made = guarded(|| Ok(maker.stages(&work.module, &work.request, &targets)));
+    let made = made.unwrap_or_else(|e| vec![Err(e); targets.len()]);
+    let milliseconds = started.elapsed().as_secs_f64() * 1e3 / targets.len() as f64;
+    let outcome = |made: Result<Fetched>| match made {
         Ok(Fetched::Hit(elf)) => Outcome::Cached(Made::of(&elf)),
         Ok(Fetched::Compiled(elf)) => Outcome::Compiled(Made::of(&elf)),
         Ok(Fetched::NotCached) => Outcome::NotCached,
         Err(e) => Outcome::of_error(&e),
-    }
+    };
+    let named = targets.iter().map(|target| args.target.name(&item.name, *target));
+    named.zip(made).map(|(name, made)| done(name, outcome(made), milliseconds)).collect()
 }
 
 fn summarize(events: Vec<(usize, Event)>, pipelines: Option<Pipelines>, elapsed: Duration, broken: u64) -> Summary {

@@ -11,7 +11,7 @@ use crate::compile::request::TuningOptions;
 use crate::compile::watch::{Made, Unwatched, Watch};
 use crate::error::{Error, Result};
 use crate::ir::Shader;
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use inkwell::OptimizationLevel;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
@@ -37,7 +37,7 @@ pub(super) struct Object {
 /// `NeedsFullCompile`: more values than registers can hold. Unsupported features. LLVM's errors are bugs of ours.
 pub(super) fn emit_object(
     shader: &Shader,
-    target: GfxIp,
+    target: Gpu,
     options: &TuningOptions,
     watch: &mut dyn Watch,
 ) -> Result<Object> {
@@ -48,14 +48,14 @@ pub(super) fn emit_object(
 ///
 /// # Errors
 /// As [`emit_object`].
-pub(super) fn emit_assembly(shader: &Shader, target: GfxIp, options: &TuningOptions) -> Result<String> {
+pub(super) fn emit_assembly(shader: &Shader, target: Gpu, options: &TuningOptions) -> Result<String> {
     let assembly = generate(shader, target, options, FileType::Assembly, &mut Unwatched)?;
     Ok(String::from_utf8_lossy(&assembly.bytes).into_owned())
 }
 
 fn generate(
     shader: &Shader,
-    target: GfxIp,
+    target: Gpu,
     options: &TuningOptions,
     kind: FileType,
     watch: &mut dyn Watch,
@@ -133,9 +133,9 @@ fn pipeline(shader: &Shader, options: &TuningOptions) -> String {
 }
 
 /// The target machine, one per thread: making it takes longer than compiling a small shader.
-fn machine(target: GfxIp, opt_level: u8) -> Result<Rc<TargetMachine>> {
+fn machine(target: Gpu, opt_level: u8) -> Result<Rc<TargetMachine>> {
     thread_local! {
-        static MACHINES: RefCell<BTreeMap<(GfxIp, u8), Rc<TargetMachine>>> = const { RefCell::new(BTreeMap::new()) };
+        static MACHINES: RefCell<BTreeMap<(Gpu, u8), Rc<TargetMachine>>> = const { RefCell::new(BTreeMap::new()) };
     }
     MACHINES.with_borrow_mut(|machines| {
         if let Some(machine) = machines.get(&(target, opt_level)) {
@@ -147,7 +147,7 @@ fn machine(target: GfxIp, opt_level: u8) -> Result<Rc<TargetMachine>> {
     })
 }
 
-fn new_machine(target: GfxIp, opt_level: u8) -> Result<TargetMachine> {
+fn new_machine(target: Gpu, opt_level: u8) -> Result<TargetMachine> {
     static INIT: Once = Once::new();
     INIT.call_once(|| Target::initialize_amd_gpu(&InitializationConfig::default()));
     let triple = TargetTriple::create("amdgcn--amdpal");

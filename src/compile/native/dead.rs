@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::compile::native::mir::{BlockId, Extra, MachineBlock, RegisterClass, Val};
     use crate::isa::Op;
-    use crate::target::{GfxIp, Stage, WaveSize};
+    use crate::target::{Gpu, Stage, WaveSize};
     use smallvec::SmallVec;
 
     fn push(f: &mut MachineFunction, op: Op, def: Option<Val>, uses: &[Val]) {
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn what_only_dead_code_uses_is_dead_and_the_carry_of_a_dead_sum_is_not() {
-        let mut f = MachineFunction::new(GfxIp::Gfx1030, Stage::Compute, WaveSize::W32);
+        let mut f = MachineFunction::new(Gpu::Gfx1030, Stage::Compute, WaveSize::W32);
         let vals: Vec<Val> = (0..6).map(|_| f.value(RegisterClass::Scalar)).collect();
         push(&mut f, Op::SMovB32, Some(vals[0]), &[]);
         push(&mut f, Op::SAddU32, Some(vals[1]), &[vals[0], vals[0]]);

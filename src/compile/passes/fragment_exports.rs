@@ -15,7 +15,7 @@ use crate::error::{Context, Error, Result};
 use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, Op, OutputSlot, Shader, Type, Value};
 use crate::metadata::interface::{ColorOutput, FragmentInterface};
 use crate::state::ColorState;
-use crate::target::GfxIp;
+use crate::target::Gpu;
 
 /// Component number of alpha.
 const ALPHA: u8 = 3;
@@ -33,7 +33,7 @@ pub(super) fn run(
     shader: &mut Shader,
     interface: &mut FragmentInterface,
     outputs: &Outputs,
-    gfx: GfxIp,
+    gfx: Gpu,
     state: &ColorState,
 ) -> Result<()> {
     let plan = ColorExportPlan::new(gfx, interface, state).at(|| "known colour state")?;

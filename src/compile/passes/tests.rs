@@ -7,7 +7,7 @@ use super::lower;
 use crate::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{Builder, BuiltIn, Interp, NumericKind, Op, OutputSlot, Shader, Terminator, Type};
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 
 const F32: NumericKind = NumericKind::Float;
 
@@ -18,7 +18,7 @@ fn vertex(build: impl FnOnce(&mut Builder<'_>)) -> Result<()> {
     build(&mut b);
     b.terminate(Terminator::Return(&[]));
     let request = StageRequest {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage: Stage::Vertex,
         module: ModuleDigest([0; 32]),
         entry_point: "main".into(),

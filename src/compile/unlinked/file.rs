@@ -6,7 +6,7 @@ use crate::compile::backend::{DataName, MachineCode, PatchTarget};
 use crate::elf::OSABI_PAL;
 use crate::error::{Error, Result};
 use crate::reloc::symbol::LinkSymbol;
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use crate::workspace::{Kept, List, take};
 use object::elf::{self, FileHeader64, Rel64, SectionHeader64, Sym64};
 use object::pod::{Pod, bytes_of};
@@ -68,7 +68,7 @@ struct Symbol {
 ///
 /// # Errors
 /// Bug: the target of a patch is not in the code.
-pub(super) fn write(code: &MachineCode, target: GfxIp, note: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn write(code: &MachineCode, target: Gpu, note: &[u8]) -> Result<Vec<u8>> {
     if code.constants.len() > MAX_CONSTANTS {
         return Err(Error::bug("too many sections of constants for an unlinked ELF"));
     }
@@ -174,7 +174,7 @@ impl Writer {
     }
 
     /// Writes the names, the sections' headers, and the header of the file.
-    fn finish(mut self, target: GfxIp) -> Result<Vec<u8>> {
+    fn finish(mut self, target: Gpu) -> Result<Vec<u8>> {
         let names = self.start(".strtab", Section { kind: elf::SHT_STRTAB, ..PLAIN });
         self.names.write(&mut self.bytes);
         self.end(names);

@@ -19,7 +19,7 @@ use crate::metadata::schema::MetadataKey;
 use crate::metadata::{note, read_unlinked};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 
 fn interface(stage: Stage, epilog: bool) -> StageInterface {
     let input = VertexInput { location: 2, component: 0, count: 3, ty: ComponentType::F32 };
@@ -29,7 +29,7 @@ fn interface(stage: Stage, epilog: bool) -> StageInterface {
         Stage::Compute => StageKind::Compute(ComputeInterface { local_size: [64, 1, 1], ..Default::default() }),
     };
     StageInterface {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage,
         wave: WaveSize::W64,
         entry_point: "main".into(),

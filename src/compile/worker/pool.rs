@@ -4,11 +4,12 @@
 //! handle deadlines and dead processes, so a caller gets an answer or a typed error.
 
 use super::process::{Attempt, TRIES_IF_KILLED, Worker, WorkerConfig, attempt};
-use super::protocol::{MAX_FRAME, RequestRef};
+use super::protocol::{MAX_FRAME, RequestRef, Response};
 use crate::compile::request::{CompilerId, Module, StageRequest};
 use crate::compile::{Compiler, StageElf};
 use crate::error::{Error, Result};
 use crate::frame::{Bytes, frame};
+use crate::target::Gpu;
 use std::sync::{Arc, mpsc as std_mpsc};
 use tokio::sync::{Mutex, mpsc};
 
@@ -23,7 +24,9 @@ pub struct WorkerPool {
 struct Job {
     frame: Vec<u8>,
     id: u64,
-    answer: std_mpsc::SyncSender<Result<StageElf>>,
+    /// GPUs to compile for.
+    targets: u32,
+    answer: std_mpsc::SyncSender<Result<Response>>,
 }
 
 impl WorkerPool {
@@ -59,13 +62,35 @@ impl Compiler for WorkerPool {
     }
 
     fn compile(&self, module: &Module, request: &StageRequest) -> Result<StageElf> {
+        self.ask(module, request, &[])?.result.map(|Bytes(elf)| StageElf(elf))
+    }
+
+    fn compile_for(&self, module: &Module, request: &StageRequest, targets: &[Gpu]) -> Vec<Result<StageElf>> {
+        let for_gpu = |target: &Gpu| StageRequest { target: *target, ..request.clone() };
+        if let [first, also @ ..] = targets
+            && !also.is_empty()
+            && let Ok(Response { result, also: others, .. }) = self.ask(module, &for_gpu(first), also)
+            && others.len() == also.len()
+        {
+            return std::iter::once(result).chain(others).map(|made| made.map(|Bytes(elf)| StageElf(elf))).collect();
+        }
+        // A GPU whose code kills the worker costs the others nothing.
+        targets.iter().map(|target| self.compile(module, &for_gpu(target))).collect()
+    }
+}
+
+impl WorkerPool {
+    /// The answer of a worker, for the request's GPU and others.
+    fn ask(&self, module: &Module, request: &StageRequest, also: &[Gpu]) -> Result<Response> {
         static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let id = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let frame = frame(&RequestRef { id, module: serde_bytes::Bytes::new(module.bytes()), request }, MAX_FRAME)?;
+        let module = serde_bytes::Bytes::new(module.bytes());
+        let frame = frame(&RequestRef { id, module, request, also }, MAX_FRAME)?;
         let (answer, wait) = std_mpsc::sync_channel(1);
         let gone = || Error::bug("the worker thread is gone");
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;
-        jobs.blocking_send(Job { frame, id, answer }).map_err(|_| gone())?;
+        let targets = 1 + also.len() as u32;
+        jobs.blocking_send(Job { frame, id, targets, answer }).map_err(|_| gone())?;
         wait.recv().map_err(|_| gone())?
     }
 }
@@ -109,20 +134,17 @@ fn run(
 async fn supervise(config: Arc<WorkerConfig>, queue: Arc<Mutex<mpsc::Receiver<Job>>>, mut worker: Option<Worker>) {
     loop {
         let Some(job) = queue.lock().await.recv().await else { break };
-        let mut result = attempt(&config, &mut worker, &job.frame, job.id).await;
+        let config = &WorkerConfig { deadline: config.deadline * job.targets, ..(*config).clone() };
+        let mut result = attempt(config, &mut worker, &job.frame, job.id).await;
         for _ in 1..TRIES_IF_KILLED {
             if matches!(result, Err(Attempt::Killed)) {
-                result = attempt(&config, &mut worker, &job.frame, job.id).await;
+                result = attempt(config, &mut worker, &job.frame, job.id).await;
             }
         }
         if matches!(result, Err(Attempt::Died(..))) {
-            result = attempt(&config, &mut worker, &job.frame, job.id).await;
+            result = attempt(config, &mut worker, &job.frame, job.id).await;
         }
-        let answer = match result {
-            Ok(elf) => elf.map(|Bytes(elf)| StageElf(elf)),
-            Err(none) => Err(none.into_error()),
-        };
-        let _ = job.answer.send(answer);
+        let _ = job.answer.send(result.map_err(Attempt::into_error));
     }
     if let Some(worker) = worker {
         worker.dismiss().await;

@@ -7,7 +7,7 @@ use super::clock::{self, ProcessUsage};
 use super::protocol::{MAX_FRAME, PROTOCOL, Response, WorkerHello};
 use crate::compile::request::CompilerId;
 use crate::error::{Death, Error, Result};
-use crate::frame::{self, Bytes};
+use crate::frame;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -65,13 +65,13 @@ pub const TRIES_IF_KILLED: u32 = 3;
 /// Sends the framed request with this id to the worker in the slot, or to a new one.
 ///
 /// # Errors
-/// Why there is no answer; the inner result is the worker's own.
+/// Why there is no answer.
 pub async fn attempt(
     config: &WorkerConfig,
     slot: &mut Option<Worker>,
     request: &[u8],
     id: u64,
-) -> std::result::Result<Result<Bytes>, Attempt> {
+) -> std::result::Result<Response, Attempt> {
     let mut worker = match slot.take() {
         Some(worker) => worker,
         None => Worker::start(config).await.map_err(Attempt::NoWorker)?,
@@ -80,7 +80,7 @@ pub async fn attempt(
     match outcome {
         Ok(Ok(response)) if response.id == id => {
             *slot = Some(worker);
-            Ok(response.result)
+            Ok(response)
         }
         Ok(Ok(response)) => {
             worker.end().await;

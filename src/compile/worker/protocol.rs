@@ -5,10 +5,11 @@
 use crate::compile::request::{CompilerId, StageRequest};
 use crate::error::Result;
 use crate::frame::Bytes;
+use crate::target::Gpu;
 use serde::{Deserialize, Serialize};
 
 /// Version of this protocol; both sides must have the same.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// Longest frame that either side accepts, in bytes.
 pub const MAX_FRAME: u32 = 256 << 20;
@@ -33,6 +34,9 @@ pub struct Request {
     pub module: Bytes,
     /// Everything that decides the code.
     pub request: StageRequest,
+    /// Further GPUs to compile the same for.
+    #[serde(default)]
+    pub also: Vec<Gpu>,
 }
 
 /// A [`Request`] for sending: the module is copied only once, into the frame.
@@ -44,13 +48,19 @@ pub struct RequestRef<'a> {
     pub module: &'a serde_bytes::Bytes,
     /// As in [`Request`].
     pub request: &'a StageRequest,
+    /// As in [`Request`].
+    #[serde(skip_serializing_if = "<[Gpu]>::is_empty")]
+    pub also: &'a [Gpu],
 }
 
-/// The answer to one request.
+/// The answer to one [`Request`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Response {
     /// Id of the request.
     pub id: u64,
     /// The stage's ELF, or the error.
     pub result: Result<Bytes>,
+    /// The same for the further GPUs of the request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Result<Bytes>>,
 }

@@ -1,10 +1,11 @@
 //! The worker's side: reads requests from standard input and writes answers to standard output, one at a time.
 
 use super::protocol::{MAX_FRAME, PROTOCOL, Request, Response, WorkerHello};
-use crate::compile::request::Module;
+use crate::compile::request::{Module, StageRequest};
 use crate::compile::{Compiler, StageElf};
 use crate::error::{Error, Result};
 use crate::frame::{self, Bytes, frame};
+use crate::target::Gpu;
 use std::io::{BufReader, Read};
 use std::str::FromStr;
 
@@ -69,7 +70,7 @@ pub fn serve(compiler: &dyn Compiler, sandbox: &str, fault: Option<&Fault>) -> R
         }
         let mut body = vec![0; frame::body_length(head, MAX_FRAME)?];
         input.read_exact(&mut body)?;
-        let Request { id, module, request } = frame::parse(&body)?;
+        let Request { id, module, request, also } = frame::parse(&body)?;
         if let Some(fault) = fault.filter(|f| f.entry_point == request.entry_point) {
             match fault.kind {
                 FaultKind::Abort => std::process::abort(),
@@ -80,9 +81,21 @@ pub fn serve(compiler: &dyn Compiler, sandbox: &str, fault: Option<&Fault>) -> R
                 FaultKind::Babble => say(b"\xff\xff\xff\xffno frame")?,
             }
         }
-        let result = Module::new(module.0).and_then(|m| compiler.compile(&m, &request)).map(|StageElf(elf)| Bytes(elf));
-        say(&frame(&Response { id, result }, MAX_FRAME)?)?;
+        let response = respond(compiler, id, Module::new(module.0), &request, &also);
+        say(&frame(&response, MAX_FRAME)?)?;
     }
+}
+
+fn respond(compiler: &dyn Compiler, id: u64, module: Result<Module>, request: &StageRequest, also: &[Gpu]) -> Response {
+    let bytes = |made: Result<StageElf>| made.map(|StageElf(elf)| Bytes(elf));
+    let made = match &module {
+        Ok(module) if also.is_empty() => vec![compiler.compile(module, request)],
+        Ok(module) => compiler.compile_for(module, request, &[&[request.target], also].concat()),
+        Err(e) => vec![Err(e.clone()); 1 + also.len()],
+    };
+    let mut made = made.into_iter().map(bytes);
+    let result = made.next().unwrap_or_else(|| Err(Error::bug("a compiler without a result")));
+    Response { id, result, also: made.collect() }
 }
 
 /// Writes to standard output at once. Its own lock would look for line feeds, and write what is after the last one later.

@@ -1,6 +1,6 @@
 //! Drawing: turns vertices into primitives and pixels, as the fixed functions between and after the shaders do.
 //!
-//! The shaders are a trait: [`waves::Gpu`] runs machine code, tests pass closures. Each sample has its own plane of an
+//! The shaders are a trait: [`waves::MachineShaders`] runs machine code, tests pass closures. Each sample has its own plane of an
 //! attachment, per layer. Defaults of what a draw's [`inputs::FixedFunction`] leaves unset: the viewport is as large as
 //! the attachments, depth goes from 0 to 1, nothing is culled, counter-clockwise triangles face front.
 

@@ -22,7 +22,7 @@ use crate::target::Stage;
 use std::sync::Arc;
 
 /// A pipeline whose shaders run on the machine.
-pub struct Gpu<'a> {
+pub struct MachineShaders<'a> {
     machine: &'a mut Machine,
     pipeline: &'a LoadedPipeline,
     tables: Tables,
@@ -43,7 +43,7 @@ mod exports {
     pub const PARAM: u8 = 32;
 }
 
-impl<'a> Gpu<'a> {
+impl<'a> MachineShaders<'a> {
     /// Prepares a graphics pipeline with the tables that its user data point to; `trace` follows one invocation.
     ///
     /// # Errors
@@ -417,7 +417,7 @@ fn minus(a: u32, b: u32, halves: bool) -> u32 {
     half(0) | half(16)
 }
 
-impl Shaders for Gpu<'_> {
+impl Shaders for MachineShaders<'_> {
     fn vertices(&mut self, ids: &[VertexId]) -> Result<Vec<Vertex>> {
         let stage = self.pipeline.stages.get(&Stage::Vertex).ok_or_else(|| Error::bug("no vertex stage"))?.clone();
         let mut out = Vec::with_capacity(ids.len());

@@ -11,7 +11,7 @@ mod waits;
 
 use super::*;
 use crate::isa::{Scalar, Sgpr, Vgpr};
-use crate::target::{GfxIp, WaveSize};
+use crate::target::{Gpu, WaveSize};
 
 /// Round to nearest, f32 denormals flushed, others kept, `DX10_CLAMP`: the initial mode of shaders.
 pub const SHADER: Mode = Mode(0x1c0);
@@ -49,7 +49,7 @@ impl Test {
 
     /// A test of machine code.
     pub fn of(code: &[u8], size: WaveSize) -> Self {
-        let mut machine = Machine::new(GfxIp::Gfx1030);
+        let mut machine = Machine::new(Gpu::Gfx1030);
         let pc = machine.load_code(code).expect("room");
         let all = if size == WaveSize::W32 { u64::from(u32::MAX) } else { u64::MAX };
         let mut wave = Wave::new(size, pc, SHADER, all);

@@ -10,12 +10,12 @@ mod vector;
 use super::instruction::{Fields, Instruction};
 use super::{Format, OpcodeRow, Scalar, Sgpr, Src, Vgpr, tables};
 use crate::error::{Context, Error, Result};
-use crate::target::GfxIp;
+use crate::target::Gpu;
 
 const LITERAL: u32 = 255;
 
 /// The first instruction of `code`.
-pub fn disassemble(gfx: GfxIp, code: &[u32]) -> Result<Instruction> {
+pub fn disassemble(gfx: Gpu, code: &[u32]) -> Result<Instruction> {
     let word = *code.first().ok_or_else(|| Error::malformed("code ends where an instruction should begin"))?;
     let mut reader = Reader { gfx, code, word, used: 1 };
     let (entry, fields) = reader.instruction().at(|| format!("instruction word {word:#010x}"))?;
@@ -23,7 +23,7 @@ pub fn disassemble(gfx: GfxIp, code: &[u32]) -> Result<Instruction> {
 }
 
 struct Reader<'a> {
-    gfx: GfxIp,
+    gfx: Gpu,
     code: &'a [u32],
     word: u32,
     /// Number of dwords taken.

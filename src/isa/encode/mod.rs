@@ -11,14 +11,14 @@ mod vector;
 use super::instruction::{Fields, Instruction};
 use super::{Format, OperandKind, Scalar, Src, Vgpr};
 use crate::error::{Context, Error, Result};
-use crate::target::{GfxIp, WaveSize};
+use crate::target::{Family, Gpu, WaveSize};
 
 /// Appends the dwords of one instruction. The wave size is not encoded; it determines the width of lane masks.
 ///
 /// # Errors
 /// A bug of the caller: the instruction has no encoding; the error names the operand.
-pub fn encode(gfx: GfxIp, wave: WaveSize, inst: &Instruction, out: &mut Vec<u32>) -> Result<()> {
-    let GfxIp::Gfx1030 = gfx;
+pub fn encode(gfx: Gpu, wave: WaveSize, inst: &Instruction, out: &mut Vec<u32>) -> Result<()> {
+    let Family::Gfx103 = gfx.family();
     let start = out.len();
     let mut encoder = Encoder { inst, wave, literal: None, out };
     let done = encoder.fields();
@@ -32,7 +32,7 @@ pub fn encode(gfx: GfxIp, wave: WaveSize, inst: &Instruction, out: &mut Vec<u32>
 ///
 /// # Errors
 /// As [`encode`].
-pub fn encode_all(gfx: GfxIp, wave: WaveSize, insts: &[Instruction]) -> Result<Vec<u8>> {
+pub fn encode_all(gfx: Gpu, wave: WaveSize, insts: &[Instruction]) -> Result<Vec<u8>> {
     let mut dwords = Vec::with_capacity(insts.len() * 2);
     insts.iter().try_for_each(|inst| encode(gfx, wave, inst, &mut dwords))?;
     Ok(dwords.into_iter().flat_map(u32::to_le_bytes).collect())

@@ -6,13 +6,13 @@ mod refusals;
 mod round_trip;
 
 use super::{Instruction, encode};
-use crate::target::{GfxIp, WaveSize};
+use crate::target::{Gpu, WaveSize};
 pub(crate) use llvm::disassemble;
 
 #[path = "../../../tests/support/mod.rs"]
 pub(crate) mod support;
 
-const GFX: GfxIp = GfxIp::Gfx1030;
+const GFX: Gpu = Gpu::Gfx1030;
 
 /// For every opcode in the table: the assembler's encoding of the disassembler's own example must be listed
 /// identically.

@@ -2,7 +2,7 @@
 
 use super::Format;
 use super::table::OpcodeRow;
-use crate::target::GfxIp;
+use crate::target::{Family, Gpu};
 pub use gfx1030::Op;
 use std::sync::LazyLock;
 
@@ -39,22 +39,18 @@ mod gfx1030;
 const VOP1_IN_VOP3: u16 = 384;
 const VOP2_IN_VOP3: u16 = 256;
 
-impl Op {
-    /// Every operation of a generation.
-    pub fn all(gfx: GfxIp) -> impl Iterator<Item = Self> {
-        entries(gfx).iter().map(|row| row.op)
-    }
-
-    /// Its row.
-    pub fn entry(self, gfx: GfxIp) -> &'static OpcodeRow {
-        // Rows and operations come from the same lines, so they have the same order.
-        &entries(gfx)[self as usize]
+/// The rows of a family's operations.
+pub const fn rows(family: Family) -> &'static [OpcodeRow] {
+    match family {
+        Family::Gfx103 => gfx1030::ENTRIES,
     }
 }
 
-const fn entries(gfx: GfxIp) -> &'static [OpcodeRow] {
-    match gfx {
-        GfxIp::Gfx1030 => gfx1030::ENTRIES,
+impl Op {
+    /// Its row.
+    pub fn entry(self, gfx: Gpu) -> &'static OpcodeRow {
+        // Rows and operations come from the same lines, so they have the same order.
+        &rows(gfx.family())[self as usize]
     }
 }
 
@@ -90,10 +86,10 @@ impl ByNumber {
 }
 
 /// The row of a number; for VOP3 also rows of the short formats that have long forms.
-pub(super) fn entry(gfx: GfxIp, format: Format, number: u16) -> Option<&'static OpcodeRow> {
-    static GFX1030: LazyLock<ByNumber> = LazyLock::new(|| ByNumber::new(entries(GfxIp::Gfx1030)));
-    let ByNumber(table) = match gfx {
-        GfxIp::Gfx1030 => &*GFX1030,
+pub(super) fn entry(gfx: Gpu, format: Format, number: u16) -> Option<&'static OpcodeRow> {
+    static GFX103: LazyLock<ByNumber> = LazyLock::new(|| ByNumber::new(rows(Family::Gfx103)));
+    let ByNumber(table) = match gfx.family() {
+        Family::Gfx103 => &*GFX103,
     };
     table.get(format as usize)?.get(usize::from(number)).copied().flatten()
 }
@@ -117,7 +113,7 @@ mod tests {
     fn every_number_has_the_disassemblers_name() {
         for (format, number, mnemonic) in rows() {
             let format = *Format::ALL.iter().find(|f| f.name() == format).expect("a format");
-            let found = entry(GfxIp::Gfx1030, format, number).map(|row| row.mnemonic);
+            let found = entry(Gpu::Gfx1030, format, number).map(|row| row.mnemonic);
             assert_eq!(found, Some(mnemonic), "{format} {number}");
         }
     }
@@ -125,11 +121,11 @@ mod tests {
     #[test]
     fn rows_are_the_disassemblers_and_in_order() {
         let known: BTreeMap<(&str, u16), &str> = rows().map(|(f, n, m)| ((f, n), m)).collect();
-        let rows = entries(GfxIp::Gfx1030);
+        let rows = super::rows(Family::Gfx103);
         for (n, row) in rows.iter().enumerate() {
             assert_eq!(known.get(&(row.format.name(), row.number)), Some(&row.mnemonic));
             assert_eq!(row.op as usize, n);
-            assert_eq!(row.op.entry(GfxIp::Gfx1030), row);
+            assert_eq!(row.op.entry(Gpu::Gfx1030), row);
         }
         assert!(rows.is_sorted_by_key(|row| (row.format, row.number)));
     }

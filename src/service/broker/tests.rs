@@ -9,7 +9,7 @@ use crate::compile::request::{CompilerId, KnownState, Module, StageRequest, Tuni
 use crate::error::{Death, Result};
 use crate::link::Placement;
 use crate::state::PipelineState;
-use crate::target::{GfxIp, Stage as ShaderStage, WaveSize};
+use crate::target::{Gpu, Stage as ShaderStage, WaveSize};
 use std::time::Duration;
 
 const ONE: ClientId = ClientId(1);
@@ -63,7 +63,7 @@ impl World {
 
     fn request(&self, n: u32) -> StageRequest {
         StageRequest {
-            target: GfxIp::Gfx1030,
+            target: Gpu::Gfx1030,
             stage: ShaderStage::Compute,
             module: self.module(n).digest(),
             entry_point: "main".into(),

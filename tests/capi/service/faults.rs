@@ -75,7 +75,7 @@ fn what_is_imported_waits_for_the_service_to_say_whose_code_is_meant() {
 
 /// A context that is given an existing connection.
 fn connected(folder: &Folder, stream: &UnixStream, socket: Option<&Path>) -> Context {
-    let (cache, target) = (folder.cache(), GfxIp::Gfx1030);
+    let (cache, target) = (folder.cache(), Gpu::Gfx1030);
     let connection = Some(stream.as_fd());
     let info = ContextInfo {
         cache_dir: Some(&cache),

@@ -23,7 +23,7 @@ use dovetail::runtime::{
     PipelineRoute, PipelineStatus, Reach, Shader, ShaderInfo, ShaderStatus,
 };
 use dovetail::state::PipelineState;
-use dovetail::target::{GfxIp, Stage};
+use dovetail::target::{Gpu, Stage};
 use dovetail::wire::{Ask, Hello, PartAnswer, PipelineAsk, Priority, StageAsk, Tell, Verdict};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ impl Folder {
 
     fn context_of(&self, cache_dir: Option<&Path>) -> Context {
         let socket = self.socket();
-        let target = GfxIp::Gfx1030;
+        let target = Gpu::Gfx1030;
         let info = ContextInfo {
             cache_dir,
             max_memory: 1 << 20,

@@ -31,7 +31,7 @@ fn without_the_disk_calls_return_and_waits_end_with_their_timeout() {
     let held_up = Arc::new((Mutex::new(false), Condvar::new()));
     let store = LmdbStore::open(&folder.cache().join("lmdb"), DEFAULT_MAP_BYTES);
     let (socket, disk) = (folder.socket(), Disk { store, held_up: held_up.clone() });
-    let info = ContextInfo { max_memory: 1 << 20, socket: Some(&socket), ..ContextInfo::new(GfxIp::Gfx1030) };
+    let info = ContextInfo { max_memory: 1 << 20, socket: Some(&socket), ..ContextInfo::new(Gpu::Gfx1030) };
     let context = Context::with_cache(&info, Cache::new(Box::new(disk))).unwrap();
     let [vs, fs] = [shader(&context, Stage::Vertex, 1), shader(&context, Stage::Fragment, 2)];
     let hold_up = |whether: bool| {

@@ -7,8 +7,8 @@ use dovetail::check::estimate;
 use dovetail::emu::{LoadedPipeline, Machine};
 use dovetail::error::Result;
 use dovetail::isa::instruction::Fields;
-use dovetail::isa::{Instruction, Traits, disassemble, is_padding};
-use dovetail::target::{GfxIp, WaveSize};
+use dovetail::isa::{Instruction, Op, Traits, disassemble, is_padding};
+use dovetail::target::{Gpu, WaveSize};
 use std::collections::BTreeMap;
 
 /// Padding instructions in a row from which on they are only counted.
@@ -16,10 +16,10 @@ const FEW: usize = 4;
 
 /// Lists the code of an ELF; `stage_wave` is the wave size of an unlinked one.
 pub fn listing(elf: &[u8], report: &Report, stage_wave: Option<WaveSize>) -> Result<Vec<String>> {
-    let words = estimate::text(elf)?;
+    let (gpu, words) = (Gpu::of_elf(elf)?, estimate::text(elf)?);
     let pipeline = match stage_wave {
         // Its entry points and wave sizes are where a driver finds them.
-        None => LoadedPipeline::load(&mut Machine::new(GfxIp::Gfx1030), elf).ok(),
+        None => LoadedPipeline::load(&mut Machine::new(gpu), elf).ok(),
         Some(_) => None,
     };
     let waves = pipeline.as_ref().map_or_else(BTreeMap::new, |pipeline| objdump::waves(pipeline, &words));
@@ -27,17 +27,17 @@ pub fn listing(elf: &[u8], report: &Report, stage_wave: Option<WaveSize>) -> Res
         let of_part = waves.range(..=at).next_back().map(|(_, wave)| *wave);
         of_part.or(stage_wave).unwrap_or(WaveSize::W32)
     };
-    let code = Code { report, pipeline: pipeline.as_ref(), words: &words };
+    let code = Code { report, pipeline: pipeline.as_ref(), gpu, words: &words };
     let (mut out, mut at) = (Vec::new(), 0);
     while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
         let offset = 4 * at as u64;
         out.extend(code.heading(offset));
-        let Ok(inst) = disassemble(GfxIp::Gfx1030, rest) else {
+        let Ok(inst) = disassemble(gpu, rest) else {
             out.push(line(&format!(".long {:#010x}", rest[0]), offset, &rest[..1], &code.relocated(offset, 1)));
             at += 1;
             continue;
         };
-        let padding = code.padding(at, inst.entry.mnemonic);
+        let padding = code.padding(at, inst.entry.op);
         if padding >= FEW {
             out.push(format!("\t({padding} × {})", inst.entry.mnemonic));
             at += padding;
@@ -61,6 +61,7 @@ fn line(text: &str, offset: u64, words: &[u32], notes: &[String]) -> String {
 struct Code<'a> {
     report: &'a Report,
     pipeline: Option<&'a LoadedPipeline>,
+    gpu: Gpu,
     words: &'a [u32],
 }
 
@@ -97,11 +98,11 @@ impl Code<'_> {
         Some(format!("-> {target:#06x}"))
     }
 
-    /// Padding instructions of this name from a word on, up to the next part.
-    fn padding(&self, at: usize, name: &str) -> usize {
+    /// Padding instructions of this operation from a word on, up to the next part.
+    fn padding(&self, at: usize, op: Op) -> usize {
         let same = |n: &usize| {
-            let inst = self.words.get(*n..).and_then(|rest| disassemble(GfxIp::Gfx1030, rest).ok());
-            inst.is_some_and(|inst| inst.entry.mnemonic == name && is_padding(inst.entry.op))
+            let inst = self.words.get(*n..).and_then(|rest| disassemble(self.gpu, rest).ok());
+            inst.is_some_and(|inst| inst.entry.op == op && is_padding(op))
                 && (*n == at || self.heading(4 * *n as u64).is_none())
         };
         (at..).take_while(same).count()

@@ -9,7 +9,7 @@ use dovetail::compile::request::KnownState;
 use dovetail::compile::{Compiler, variant};
 use dovetail::error::{Error, Result, printable};
 use dovetail::pipeline::{PipelineRequest, ShaderRef};
-use dovetail::target::Stage;
+use dovetail::target::{Gpu, Stage};
 use dovetail::toolchain::Toolchain;
 use serde::Serialize;
 use std::fmt::Display;
@@ -120,8 +120,9 @@ fn command(args: &super::Args, missing: &[Missing], cache: &impl Display) -> Str
     let mut files: Vec<&str> = missing.iter().map(|part| part.file.as_str()).collect();
     files.dedup();
     let wave = args.wave.map_or(String::new(), |wave| format!(" --wave {}", wave.lanes()));
+    let target = if args.target == Gpu::default() { String::new() } else { format!(" --target {}", args.target) };
     let variants = if missing.iter().any(|part| part.variant.is_some()) { " --variants" } else { "" };
     let special = missing.iter().any(|part| !part.specialization.is_empty());
     let special = if special { " --spec VALUES.toml (docs/corpus.md)" } else { "" };
-    format!("`dovetail populate {} --cache {cache}{wave}{variants}{special}`{tuned} adds it", files.join(" "))
+    format!("`dovetail populate {} --cache {cache}{target}{wave}{variants}{special}`{tuned} adds it", files.join(" "))
 }

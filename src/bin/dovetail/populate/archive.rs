@@ -3,7 +3,7 @@
 //! either way.
 
 use super::modules::{Described, Modules};
-use super::{Args, Done, Event, InputError, Item, Maker, Outcome, Work, compile};
+use super::{Args, Event, InputError, Item, Maker, Work, compile};
 use crate::common::guarded;
 use crate::progress::Progress;
 use dovetail::capture::foz::{EntryKind, MAGIC};
@@ -13,7 +13,7 @@ use dovetail::compile::spirv::EntryPointInfo;
 use dovetail::error::{Context, Error, ErrorKind, Result};
 use dovetail::link::{Placement, verify};
 use dovetail::pipeline::{self, Built, PipelineRequest, Route, ShaderRef};
-use dovetail::target::Stage;
+use dovetail::target::{Gpu, Stage};
 use dovetail::toolchain::Toolchain;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -22,7 +22,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 /// Results of the pipelines of all archives.
 #[derive(Default, Serialize)]
@@ -134,16 +133,23 @@ pub fn populate(
         let why = format!("{path}: damaged or truncated after byte {end}; the rest is not read");
         events.push(Event::Input(InputError { path, why }));
     }
-    let came: Vec<(Hash, Option<Result<Came>>)> = names
+    let targets = args.target.all();
+    let came: Vec<(Hash, Gpu, Option<Result<Came>>)> = names
         .into_par_iter()
-        .map(|(kind, name)| {
-            let came = guarded(|| build(args, maker, &recording, &modules, kind, name));
+        .flat_map_iter(|(kind, name)| {
+            let (recording, modules) = (&recording, &modules);
+            let one = |target: &Gpu| {
+                let came = guarded(|| build(args, *target, maker, recording, modules, kind, name));
+                (name, *target, came.transpose())
+            };
+            let came: Vec<_> = targets.iter().map(one).collect();
             progress.tick();
-            (name, came.transpose())
+            came
         })
         .collect();
-    for (name, came) in came {
-        came.into_iter().for_each(|came| pipelines.add(format!("{file}/{name}"), came));
+    for (name, target, came) in came {
+        let name = args.target.name(&format!("{file}/{name}"), target);
+        came.into_iter().for_each(|came| pipelines.add(name.clone(), came));
     }
     Ok(events)
 }
@@ -203,7 +209,7 @@ fn compile_module(
     let place = format!("{file}/{module}");
     let found = match guarded(|| modules.get(module)) {
         Ok(found) => found,
-        Err(e) => return vec![finish(maker, Item { name: place, work: Err(e), cooperative_matrix: false })],
+        Err(e) => return finish(args, maker, &Item { name: place, work: Err(e), cooperative_matrix: false }),
     };
     let Described { module, info } = &*found;
     let unused = uses.is_empty();
@@ -221,7 +227,7 @@ fn compile_module(
         let work = stage.map_err(unsupported).map(|stage| Work {
             module: module.clone(),
             request: StageRequest {
-                target: args.target,
+                target: Gpu::default(),
                 stage,
                 module: module.digest(),
                 entry_point: entry_point.clone(),
@@ -231,21 +237,19 @@ fn compile_module(
                 known: Default::default(),
             },
         });
-        finish(maker, Item { name, work, cooperative_matrix: info.cooperative_matrix })
+        finish(args, maker, &Item { name, work, cooperative_matrix: info.cooperative_matrix })
     };
-    all.map(item).collect()
+    all.flat_map(item).collect()
 }
 
-fn finish(maker: &Maker<'_>, item: Item) -> Event {
-    let started = Instant::now();
-    let outcome: Outcome = compile(maker, &item);
-    let milliseconds = started.elapsed().as_secs_f64() * 1e3;
-    Event::Shader(Done { name: item.name, outcome, milliseconds, cooperative_matrix: item.cooperative_matrix })
+fn finish(args: &Args, maker: &Maker<'_>, item: &Item) -> Vec<Event> {
+    compile(args, maker, item).into_iter().map(Event::Shader).collect()
 }
 
 /// Links a pipeline; `None` for a library, which is part of other pipelines.
 fn build(
     args: &Args,
+    target: Gpu,
     maker: &Maker<'_>,
     recording: &Recording,
     modules: &Modules<'_>,
@@ -268,12 +272,18 @@ fn build(
         _ => capture::compute(&recording.compute(name)?, recording)?,
     };
     match maker {
-        Maker::Own(tools) => link(args, tools, modules, &translated).map(Some),
+        Maker::Own(tools) => link(args, target, tools, modules, &translated).map(Some),
         Maker::Service(_) => Ok(Some(Came::Translated)),
     }
 }
 
-fn link(args: &Args, tools: &Toolchain<'_>, modules: &Modules<'_>, translated: &Translated) -> Result<Came> {
+fn link(
+    args: &Args,
+    target: Gpu,
+    tools: &Toolchain<'_>,
+    modules: &Modules<'_>,
+    translated: &Translated,
+) -> Result<Came> {
     let Translated { state, stages } = translated;
     let modules = stages.iter().map(|stage| modules.get(stage.module)).collect::<Result<Vec<_>>>()?;
     let shaders = stages.iter().zip(&modules).map(|(stage, found)| {
@@ -287,7 +297,7 @@ fn link(args: &Args, tools: &Toolchain<'_>, modules: &Modules<'_>, translated: &
         shaders: shaders.collect::<Result<_>>()?,
         state,
         layout: None,
-        target: args.target,
+        target,
         options: args.build.tuning.options(),
         placement: Placement::Adjacent,
     };

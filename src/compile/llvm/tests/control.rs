@@ -9,7 +9,7 @@ use crate::ir::{
     Access, Align, AluOp, AmdOp, BlockCall, BufferKind, Builder, DenormMode, FenceOrder, Local, MemoryClasses, Merge,
     Op, RegClass, RoundMode, Scope, Shader, Terminator, Type,
 };
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 
 #[test]
 fn a_loop_carries_values() {
@@ -229,7 +229,7 @@ fn bad_shaders_give_errors_and_the_process_lives() {
 
     let options = TuningOptions { vgpr_limit: 1, ..TuningOptions::default() };
     assert!(matches!(
-        emit_object(&deep, GfxIp::Gfx1030, &options, &mut Unwatched).unwrap_err().kind(),
+        emit_object(&deep, Gpu::Gfx1030, &options, &mut Unwatched).unwrap_err().kind(),
         ErrorKind::Malformed(_)
     ));
 
@@ -255,7 +255,7 @@ fn bad_shaders_give_errors_and_the_process_lives() {
 fn objects_are_deterministic_and_disassemble() {
     let make = || {
         let shader = compute(WaveSize::W32, &[Type::B32; 2], |b, _, v| vec![b.alu(AluOp::FRcp, &v[..1])]);
-        emit_object(&shader, GfxIp::Gfx1030, &TuningOptions::default(), &mut Unwatched).unwrap().bytes
+        emit_object(&shader, Gpu::Gfx1030, &TuningOptions::default(), &mut Unwatched).unwrap().bytes
     };
     let object = make();
     assert_eq!(object, make());

@@ -18,7 +18,7 @@ use crate::ir::{
     Access, Align, AluOp, ArgRole, Builder, EntryArg, LowerInfo, Op, RegClass, Shader, ShaderLevel, Terminator, Type,
     Value,
 };
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 
 /// A shader to be filled: user data in s0 to s3, then the test's own arguments.
 pub(super) fn shader(stage: Stage, wave: WaveSize, args: &[(RegClass, Type)], returns: &[RegClass]) -> Shader {
@@ -96,8 +96,8 @@ fn lowered(shader: &Shader) -> Result<Shader> {
 /// The assembly. Also makes the object, which must not fail if the assembly did not.
 pub(super) fn assembly(shader: &Shader) -> Result<String> {
     let (shader, options) = (lowered(shader)?, TuningOptions::default());
-    emit_object(&shader, GfxIp::Gfx1030, &options, &mut Unwatched)?;
-    emit_assembly(&shader, GfxIp::Gfx1030, &options)
+    emit_object(&shader, Gpu::Gfx1030, &options, &mut Unwatched)?;
+    emit_assembly(&shader, Gpu::Gfx1030, &options)
 }
 
 /// The assembly of a shader that must compile.

@@ -12,11 +12,11 @@ use crate::metadata::interface::{ComputeInterface, StageInterface, StageKind, Ve
 use crate::metadata::schema::MetadataKey;
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 
 fn interface(stage: Stage) -> StageInterface {
     StageInterface {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage,
         wave: WaveSize::W32,
         entry_point: "main".into(),
@@ -51,7 +51,7 @@ fn object() -> Vec<u8> {
     let sum = b.alu(AluOp::IAdd, &[reloc, value]);
     store(&mut b, params[0], 0, sum);
     b.terminate(Terminator::Return(&[]));
-    emit_object(&shader, GfxIp::Gfx1030, &TuningOptions::default(), &mut Unwatched).unwrap().bytes
+    emit_object(&shader, Gpu::Gfx1030, &TuningOptions::default(), &mut Unwatched).unwrap().bytes
 }
 
 fn parsed(object: &[u8]) -> Result<MachineCode> {
@@ -116,7 +116,7 @@ fn locals_are_no_memory_accesses() {
             }
             vec![last]
         });
-        emit_object(&shader, GfxIp::Gfx1030, &TuningOptions::default(), &mut Unwatched).unwrap().simplified
+        emit_object(&shader, Gpu::Gfx1030, &TuningOptions::default(), &mut Unwatched).unwrap().simplified
     };
     assert_eq!(chain(false), None);
     assert!(chain(true).is_some_and(|why| why.contains("memory accesses")));

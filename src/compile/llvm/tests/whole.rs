@@ -7,7 +7,7 @@ use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions};
 use crate::error::{ErrorKind, Result};
 use crate::metadata::interface::{ComponentType, FragmentInput, FragmentReads, Semantic};
 use crate::state::{ColorAttachment, ColorState, Known, VertexAttribute, VertexBinding, VertexInputState, VertexRate};
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -31,7 +31,7 @@ fn stage(path: &Path) -> Stage {
 
 fn compile(module: &Module, stage: Stage, wave: WaveSize, known: KnownState) -> Result<Vec<u8>> {
     let request = StageRequest {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage,
         module: module.digest(),
         entry_point: "main".to_owned(),

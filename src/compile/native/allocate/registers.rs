@@ -1,7 +1,7 @@
 //! The register files, and sets of registers.
 
 use crate::compile::native::mir::{PhysReg, RegisterClass};
-use crate::target::GfxIp;
+use crate::target::Gpu;
 
 /// A set of registers by operand code: scalar registers are below 256, vector registers from there on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -175,7 +175,7 @@ pub enum MaskPlaces {
 
 impl RegisterLimits {
     /// All SGPRs that a wave may have, and at most `vgprs` VGPRs.
-    pub fn new(gfx: GfxIp, vgprs: u16) -> Self {
+    pub fn new(gfx: Gpu, vgprs: u16) -> Self {
         let files = gfx.registers();
         Self { sgprs: files.usable_sgprs as u16, vgprs: vgprs.min(files.vgprs as u16), masks: MaskPlaces::Scalars }
     }

@@ -7,7 +7,7 @@ use crate::isa::instruction::{
     Fields, Instruction, InterpFields, Modifiers, ScalarFields, VectorDst, VectorFields, VectorForm,
 };
 use crate::isa::{Latency, Op, OpcodeRow, OperandKind, Src, Traits};
-use crate::target::GfxIp;
+use crate::target::Gpu;
 
 /// SOP1, SOP2, SOPC, SOPK, SOPP.
 pub(super) fn scalar(
@@ -32,7 +32,7 @@ pub(super) fn scalar(
 }
 
 /// VOP1, VOP2, VOPC, VOP3, VOP3P: the shortest form that supports the operands and modifiers.
-pub(super) fn vector(gfx: GfxIp, op: Op, inst: &MachineInst, operands: &mut Operands<'_>) -> Result<Instruction> {
+pub(super) fn vector(gfx: Gpu, op: Op, inst: &MachineInst, operands: &mut Operands<'_>) -> Result<Instruction> {
     let entry = op.entry(gfx);
     let dst = match entry.dst.first() {
         None => None,

@@ -10,7 +10,7 @@ use crate::compile::native::mir::{BlockId, Cond, Term};
 use crate::error::{Error, Result};
 use crate::isa::{Assembled, Assembler, Instruction, Label, Op};
 use crate::rows::Rows;
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 
@@ -94,7 +94,7 @@ fn islands(code: &Code, size: usize, leads_to: &[BlockId], order: &[BlockId]) ->
 type Branch<'a> = dyn FnMut(&mut Assembler<Open>, Op, BlockId) -> Result<()> + 'a;
 
 fn terminate(
-    gfx: GfxIp,
+    gfx: Gpu,
     out: &mut Assembler<Open>,
     branch: &mut Branch<'_>,
     term: Term,

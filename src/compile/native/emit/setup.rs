@@ -6,7 +6,7 @@ use crate::compile::native::mir::{MachineFunction, PhysReg, Term};
 use crate::error::{Error, Result};
 use crate::ir::Modes;
 use crate::isa::{Instruction, Op, Scalar, Sgpr, Src};
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 use smallvec::{SmallVec, smallvec};
 
 /// Byte offset of the scratch descriptor in the global table, whose address's low half is in s0 (isa-gfx10 6).
@@ -73,7 +73,7 @@ fn insert(code: &mut Code, n: usize, at: usize, items: &[Item]) {
 
 /// Loads the descriptor, and makes it that of this wave.
 fn scratch(function: &MachineFunction, entry: &EntryFacts) -> Result<SmallVec<[Instruction; 8]>> {
-    let gfx: GfxIp = function.gfx;
+    let gfx: Gpu = function.gfx;
     let reg = |number: u16| {
         let sgpr = u8::try_from(number).ok().and_then(Sgpr::new);
         sgpr.ok_or_else(|| Error::bug(format!("no SGPR {number} for scratch memory")))

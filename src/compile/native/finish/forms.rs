@@ -6,10 +6,10 @@
 use crate::compile::native::mir::sources::mirrored;
 use crate::isa::instruction::{Fields, Modifiers, VectorDst, VectorFields, VectorForm};
 use crate::isa::{Instruction, Op, Src};
-use crate::target::GfxIp;
+use crate::target::Gpu;
 
 /// The same instruction in a shorter form.
-pub(super) fn shorter(gfx: GfxIp, inst: &Instruction) -> Option<Instruction> {
+pub(super) fn shorter(gfx: Gpu, inst: &Instruction) -> Option<Instruction> {
     let Fields::Vector(f) = &inst.fields else { return None };
     if f.form != VectorForm::Long || f.mods != Modifiers::default() {
         return None;
@@ -26,7 +26,7 @@ pub(super) fn shorter(gfx: GfxIp, inst: &Instruction) -> Option<Instruction> {
 }
 
 /// `v_fmac`, `v_fmaak`, `v_fmamk`.
-fn fused(gfx: GfxIp, f: &VectorFields) -> Option<Instruction> {
+fn fused(gfx: Gpu, f: &VectorFields) -> Option<Instruction> {
     let [Some(a), Some(b), Some(c)] = f.srcs else { return None };
     let Some(VectorDst::Vgpr(dst)) = f.dst else { return None };
     let is_vector = |src: Src| matches!(src, Src::Vgpr(_));
@@ -54,8 +54,8 @@ mod tests {
     use crate::target::WaveSize;
 
     fn text(op: Op, dst: u8, srcs: &[Src]) -> Option<String> {
-        let inst = Instruction::vector(GfxIp::Gfx1030, op, VectorDst::Vgpr(Vgpr(dst)), srcs);
-        Some(shorter(GfxIp::Gfx1030, &inst)?.text(WaveSize::W32))
+        let inst = Instruction::vector(Gpu::Gfx1030, op, VectorDst::Vgpr(Vgpr(dst)), srcs);
+        Some(shorter(Gpu::Gfx1030, &inst)?.text(WaveSize::W32))
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::ir::SymbolId;
 use crate::isa::instruction::{CachePolicy, Dpp16, Modifiers, Sdwa};
 use crate::isa::{Op, Traits};
 use crate::reloc::symbol::PartLetter;
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use std::ops::Range;
 
 /// An instruction. Its operands are in [`super::MachineFunction::operands`], definitions first. Order of uses by
@@ -205,7 +205,7 @@ impl MachineInst {
     }
 
     /// Whether its row in the table has any of these traits.
-    pub fn is(&self, gfx: GfxIp, traits: Traits) -> bool {
+    pub fn is(&self, gfx: Gpu, traits: Traits) -> bool {
         self.isa().is_some_and(|op| op.entry(gfx).is(traits))
     }
 
@@ -221,7 +221,7 @@ impl MachineInst {
     }
 
     /// Whether it changes SCC.
-    pub fn writes_scc(&self, gfx: GfxIp) -> bool {
+    pub fn writes_scc(&self, gfx: Gpu) -> bool {
         self.op == Opcode::Pseudo(Pseudo::TableAddress) || self.is(gfx, Traits::SCC_OUT)
     }
 }

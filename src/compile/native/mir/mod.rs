@@ -33,7 +33,7 @@ pub mod verify;
 pub use inst::{Extra, LinkedDescriptor, MachineInst, Opcode, Pseudo};
 pub use operand::{Operand, OperandValue, PhysReg, RegisterClass, Val};
 
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 use crate::workspace::List;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -135,7 +135,7 @@ pub struct EntryValue {
 #[derive(Clone, Debug)]
 pub struct MachineFunction {
     /// Generation.
-    pub gfx: GfxIp,
+    pub gfx: Gpu,
     /// Stage.
     pub stage: Stage,
     /// Lanes of a wave.
@@ -168,7 +168,7 @@ impl MachineFunction {
     }
 
     /// An empty function.
-    pub fn new(gfx: GfxIp, stage: Stage, wave: WaveSize) -> Self {
+    pub fn new(gfx: Gpu, stage: Stage, wave: WaveSize) -> Self {
         Self {
             gfx,
             stage,

@@ -11,10 +11,10 @@ use crate::compile::native::mir::{
 use crate::compile::native::tests::writer::Writer;
 use crate::isa::instruction::CachePolicy;
 use crate::isa::{Format, Op, Traits};
-use crate::target::{GfxIp, WaveSize};
+use crate::target::{Gpu, WaveSize};
 
 fn limits() -> RegisterLimits {
-    RegisterLimits::new(GfxIp::Gfx1030, 256)
+    RegisterLimits::new(Gpu::Gfx1030, 256)
 }
 
 /// The registers and memory that an instruction reads and writes, except values that are defined once.

@@ -6,8 +6,8 @@ use crate::compile::native::widths::FORMAT_LOADS;
 use crate::error::{Error, Result};
 use crate::ir::{Access, AtomicOp, Bits, LodMode, MimgDim, MimgInst, MimgOp, Value};
 use crate::isa::instruction::{Addresses, CachePolicy};
-use crate::isa::{Format, Op, Traits};
-use crate::target::GfxIp;
+use crate::isa::{Format, Op, Traits, rows};
+use crate::target::Family;
 use std::sync::LazyLock;
 
 /// Modifiers of sampling operations: the traits that distinguish them.
@@ -22,21 +22,29 @@ const MODIFIERS: [Traits; 8] = [
     Traits::OFFSET,
 ];
 
-/// Sampling operations, indexed by their modifiers, one bit each.
-static SAMPLING: LazyLock<[Option<Op>; 256]> = LazyLock::new(|| {
+/// Sampling operations of a family, indexed by their modifiers, one bit each.
+type SamplingTable = LazyLock<[Option<Op>; 256]>;
+
+fn sampling(family: Family) -> &'static [Option<Op>; 256] {
+    static GFX103: SamplingTable = LazyLock::new(|| sampling_table(Family::Gfx103));
+    match family {
+        Family::Gfx103 => &GFX103,
+    }
+}
+
+fn sampling_table(family: Family) -> [Option<Op>; 256] {
     let mut table = [None; 256];
-    for op in Op::all(GfxIp::Gfx1030) {
-        let row = op.entry(GfxIp::Gfx1030);
-        let other = row.is(Traits::G16) || matches!(op, Op::ImageGetLod | Op::ImageGather4h);
+    for row in rows(family) {
+        let other = row.is(Traits::G16) || matches!(row.op, Op::ImageGetLod | Op::ImageGather4h);
         if row.format != Format::Mimg || !row.is(Traits::SAMPLES) || other {
             continue;
         }
         let key = MODIFIERS.iter().zip(0..).filter(|(m, _)| row.is(**m)).fold(0usize, |key, (_, bit)| key | 1 << bit);
         // The first of equal ones; the later ones are the coarse derivatives.
-        table[key].get_or_insert(op);
+        table[key].get_or_insert(row.op);
     }
     table
-});
+}
 
 impl Selector<'_> {
     /// One image instruction.
@@ -100,7 +108,7 @@ impl Selector<'_> {
             _ => {
                 let result = result.ok_or_else(|| Error::bug("native: an image read without a result"))?;
                 let op = match inst.op {
-                    MimgOp::Sample | MimgOp::Gather4 => sampling_op(inst)?,
+                    MimgOp::Sample | MimgOp::Gather4 => sampling_op(self.gfx.family(), inst)?,
                     MimgOp::GetLod => Op::ImageGetLod,
                     MimgOp::LoadMip => Op::ImageLoadMip,
                     MimgOp::GetResinfo => Op::ImageGetResinfo,
@@ -253,7 +261,7 @@ impl Selector<'_> {
     }
 }
 
-fn sampling_op(inst: &MimgInst) -> Result<Op> {
+fn sampling_op(family: Family, inst: &MimgInst) -> Result<Op> {
     let present = [
         inst.op == MimgOp::Gather4,
         inst.compare,
@@ -265,5 +273,5 @@ fn sampling_op(inst: &MimgInst) -> Result<Op> {
         inst.offset,
     ];
     let key = present.iter().zip(0..).filter(|(set, _)| **set).fold(0usize, |key, (_, bit)| key | 1 << bit);
-    SAMPLING[key].ok_or_else(|| Error::bug(format!("native: no image instruction for {inst:?}")))
+    sampling(family)[key].ok_or_else(|| Error::bug(format!("native: no image instruction for {inst:?}")))
 }

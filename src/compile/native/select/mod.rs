@@ -12,6 +12,7 @@ mod descriptors;
 mod ends;
 mod float;
 mod fragment;
+mod half;
 mod image;
 mod integer;
 mod lanes;
@@ -38,7 +39,7 @@ use crate::ir::uniform::Uniformity;
 use crate::ir::{self, ConstTableId, InstId, Op as IrOp, Shader, Value};
 use crate::isa::Op;
 use crate::metadata::interface::StageInterface;
-use crate::target::{GfxIp, WaveSize};
+use crate::target::{Gpu, WaveSize};
 use crate::workspace::{Kept, List, filled};
 use bools::Bool;
 use smallvec::SmallVec;
@@ -65,7 +66,7 @@ enum Made {
 struct Selector<'a> {
     shader: &'a Shader,
     cfg: Arc<Cfg>,
-    gfx: GfxIp,
+    gfx: Gpu,
     wave: WaveSize,
     layout: &'a BlockLayout,
     plan: &'a Plan,
@@ -74,7 +75,7 @@ struct Selector<'a> {
     made: List<Made>,
     dwords: List<OperandValue>,
     /// By IR value of 16 bits, a half of a dword that it also is, and the position of the block that knows it.
-    halves: List<Option<(packed::Half, u32)>>,
+    halves: List<Option<(half::Half, u32)>>,
     /// Lane masks of the plan.
     masks: List<[Val; 2]>,
     /// By IR value: it is used where lanes see values of several iterations of a loop.

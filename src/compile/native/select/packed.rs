@@ -3,21 +3,13 @@
 //! A packed instruction reads either half of a register for each half of its result, and changes signs of floats. So it
 //! reads a swizzle of two halves of one register directly, and only halves of different registers are put together.
 
+use super::half::Half;
 use super::{Dwords, PLAIN, Selector};
 use crate::compile::native::mir::{Extra, OperandValue, Val};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Inst, Op as IrOp, Type, Value};
 use crate::isa::instruction::Modifiers;
 use crate::isa::{Op, OperandKind, Src};
-
-/// A 16-bit value as a half of a dword.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Half {
-    /// The dword.
-    pub word: OperandValue,
-    /// The value is its high half.
-    pub high: bool,
-}
 
 /// The packed operation, whether it takes its operands in reverse order, and its fixed modifiers.
 const fn packed_op(op: AluOp) -> Option<(Op, bool, Modifiers)> {

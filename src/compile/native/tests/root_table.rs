@@ -6,7 +6,7 @@ use crate::compile::passes::lower;
 use crate::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
 use crate::compile::watch::Unwatched;
 use crate::ir::parse::parse;
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 
 const BUFFER_OF_AN_UNKNOWN_LAYOUT: &str = r#"shader upper compute "main"
 modes 8 4 1 any any any any rte rte rte
@@ -25,7 +25,7 @@ block0:
 #[test]
 fn a_selection_of_the_root_table_turned_around_gives_the_same_code() {
     let request = StageRequest {
-        target: GfxIp::Gfx1030,
+        target: Gpu::Gfx1030,
         stage: Stage::Compute,
         module: ModuleDigest([0; 32]),
         entry_point: "main".into(),

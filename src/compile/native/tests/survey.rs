@@ -7,7 +7,7 @@ use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions, d
 use crate::compile::spirv::{reflect, translate};
 use crate::compile::watch::{Made, Watch};
 use crate::error::{ErrorKind, Result};
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn compile(file: &Path) -> Result<Vec<Result<()>>> {
         let specialization = info.specialization(&[]);
         let shader = translate(&module, &entry.name, stage, &specialization)?;
         let request = StageRequest {
-            target: GfxIp::Gfx1030,
+            target: Gpu::Gfx1030,
             stage,
             module: module.digest(),
             entry_point: entry.name.clone(),

@@ -4,14 +4,14 @@ use crate::compile::native::mir::{
     Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, RegisterClass, Term, Val, run_of,
 };
 use crate::isa::Op;
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 
 /// Writes a function of one block.
 pub struct Writer(pub MachineFunction);
 
 impl Writer {
     pub fn new() -> Self {
-        Self(MachineFunction::new(GfxIp::Gfx1030, Stage::Compute, WaveSize::W32))
+        Self(MachineFunction::new(Gpu::Gfx1030, Stage::Compute, WaveSize::W32))
     }
 
     pub fn push(&mut self, op: Op, def: Option<RegisterClass>, uses: &[Operand], extra: Extra) -> Val {

@@ -12,7 +12,7 @@ use super::mir::Term;
 use crate::error::{Error, Result};
 use crate::isa::instruction::{Fields, ScalarFields};
 use crate::isa::{Effects, Instruction, Op, RegisterSet, Scalar, Src, Traits, Waitcnt};
-use crate::target::GfxIp;
+use crate::target::Gpu;
 use crate::workspace::{List, filled};
 use counter::Pending;
 use state::{SavedState, State, Wait, explicit};
@@ -129,7 +129,7 @@ fn walk(
     visit(wait, None);
 }
 
-fn push(gfx: GfxIp, wait: Wait, items: &mut List<Item>) {
+fn push(gfx: Gpu, wait: Wait, items: &mut List<Item>) {
     if wait.counts != Waitcnt::NONE {
         items.push(Item::new(Instruction::wait(gfx, wait.counts)));
     }

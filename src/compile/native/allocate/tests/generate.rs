@@ -10,7 +10,7 @@ use crate::compile::native::mir::{
 };
 use crate::isa::Op;
 use crate::isa::instruction::{CachePolicy, Modifiers};
-use crate::target::{GfxIp, Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 
 /// Parameters of a generated function.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub struct Shape {
 pub fn generate(shape: Shape) -> MachineFunction {
     let mut it = Generator {
         random: shape.seed ^ 0x9e37_79b9_7f4a_7c15,
-        f: MachineFunction::new(GfxIp::Gfx1030, Stage::Compute, shape.wave),
+        f: MachineFunction::new(Gpu::Gfx1030, Stage::Compute, shape.wave),
         open: None,
         labels: Vec::new(),
         ends: Vec::new(),

@@ -1,7 +1,7 @@
 //! Finds values that can be halves of one dword.
 
 use super::super::matching::commutes;
-use super::{Kind, Pair, kind, places};
+use super::pair::{Kind, Pair, kind, places};
 use crate::ir::cfg::Cfg;
 use crate::ir::uniform::Uniformity;
 use crate::ir::{AluOp, Bits, BlockId, Inst, Op, Shader, Type, Value, ValueDef};

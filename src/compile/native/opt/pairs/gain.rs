@@ -4,7 +4,7 @@
 //! these.
 
 use super::find::{Pairs, operands, unsigned};
-use super::{Kind, Pair, kind, places};
+use super::pair::{Kind, Pair, kind, places};
 use crate::ir::{AluOp, Bits, BlockId, Inst, Op, Shader, Type, Value};
 use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;

@@ -1,0 +1,12 @@
+//! Halves of dwords.
+
+use crate::compile::native::mir::OperandValue;
+
+/// A 16-bit value as a half of a dword.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Half {
+    /// The dword.
+    pub word: OperandValue,
+    /// The value is its high half.
+    pub high: bool,
+}

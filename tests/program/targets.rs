@@ -1,0 +1,64 @@
+//! Several GPUs: what a cache gets for each, and that its pipelines are that GPU's.
+
+use crate::command::{LINK, dovetail, folder, good, refused};
+use dovetail::target::Gpu;
+use std::fs;
+
+/// The bytes of the section `.text`.
+fn text(elf: &[u8]) -> Vec<u8> {
+    use object::read::elf::ElfFile64;
+    use object::{LittleEndian, Object, ObjectSection};
+    let file = ElfFile64::<LittleEndian>::parse(elf).expect("an ELF");
+    file.section_by_name(".text").expect("code").data().expect("bytes").to_vec()
+}
+
+#[test]
+fn one_populate_for_several_gpus_stores_what_one_for_each_does() {
+    let dir = folder();
+    let all: Vec<&str> = Gpu::all().map(Gpu::name).collect();
+    let shaders = ["populate", "ui.vert.spv", "ui.frag.spv", "--json"];
+    let list = all.join(",");
+    let together = [&shaders[..], &["--cache", "c", "--target", &list]].concat();
+    let report: serde_json::Value = serde_json::from_str(&good(dir.path(), &together)).expect("JSON");
+    assert_eq!(report["counts"]["compiled"], 2 * all.len(), "{report}");
+    let names: Vec<&str> =
+        report["shaders"].as_array().expect("a list").iter().filter_map(|s| s["name"].as_str()).collect();
+    assert!(names.contains(&"ui.frag.spv [gfx1033]"), "{names:?}");
+    let mut code = None;
+    for gpu in Gpu::all() {
+        let name = gpu.name();
+        let own = [&shaders[..], &["--cache", name, "--target", name]].concat();
+        good(dir.path(), &own);
+        let mut made = Vec::new();
+        for cache in ["c", name] {
+            let link = [&LINK[..7], &["--cache", cache, "--target", name, "--no-compile", "-o", "p.elf"]].concat();
+            assert!(good(dir.path(), &link).starts_with("linked "), "{name}");
+            made.push(fs::read(dir.path().join("p.elf")).expect("an ELF"));
+        }
+        assert!(made[0] == made[1], "{name}");
+        assert_eq!(Gpu::of_elf(&made[0]), Ok(gpu));
+        good(dir.path(), &["verify", "--code", "p.elf"]);
+        let listing = good(dir.path(), &["inspect", "p.elf"]);
+        assert!(listing.contains(name) && listing.contains("s_endpgm"), "{listing}");
+        // They execute the same code.
+        let own = text(&made[0]);
+        assert!(*code.get_or_insert_with(|| own.clone()) == own, "{name}");
+    }
+}
+
+#[test]
+fn a_part_of_another_gpu_is_missing_and_the_command_names_the_gpu() {
+    let dir = folder();
+    good(dir.path(), &["populate", "ui.vert.spv", "ui.frag.spv", "--cache", "c"]);
+    let link = [&LINK[..], &["--target", "gfx1034", "--no-compile", "-o", "p.elf"]].concat();
+    let said = refused(dir.path(), &link, 4);
+    assert!(said.contains("--cache c --target gfx1034` adds it"), "{said}");
+}
+
+#[test]
+fn an_unknown_gpu_is_refused_with_the_known_ones() {
+    let dir = folder();
+    let out = dovetail(dir.path(), &["populate", "ui.vert.spv", "--cache", "c", "--target", "gfx1030,gfx900"]);
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(!out.status.success() && said.contains("gfx900") && said.contains("gfx1036"), "{said}");
+}
