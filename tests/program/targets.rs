@@ -23,7 +23,7 @@ fn one_populate_for_several_gpus_stores_what_one_for_each_does() {
     assert_eq!(report["counts"]["compiled"], 2 * all.len(), "{report}");
     let names: Vec<&str> =
         report["shaders"].as_array().expect("a list").iter().filter_map(|s| s["name"].as_str()).collect();
-    assert!(names.contains(&"ui.frag.spv [gfx1033]"), "{names:?}");
+    assert!(names.iter().any(|name| name.starts_with("ui.frag") && name.ends_with(" [gfx1033]")), "{names:?}");
     let mut code = None;
     for gpu in Gpu::all() {
         let name = gpu.name();

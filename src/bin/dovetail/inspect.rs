@@ -42,6 +42,9 @@ pub struct Args {
 struct Report {
     kind: &'static str,
     flags: String,
+    /// The GPU, if Dovetail knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpu: Option<Gpu>,
     sections: Vec<Section>,
     symbols: Vec<Symbol>,
     relocations: Vec<Relocation>,
@@ -141,6 +144,7 @@ fn inspect(bytes: &[u8]) -> Result<Report> {
         metadata: serde_json::Value::Null,
         registers: Vec::new(),
         code: None,
+        gpu: Gpu::of_elf_flags(header.e_flags(LittleEndian).0).ok(),
         machine: header.e_flags(LittleEndian).0 & 0xff,
         wave: None,
     };
@@ -271,7 +275,8 @@ fn json(value: &rmpv::Value) -> serde_json::Value {
 }
 
 fn print(report: &Report) {
-    println!("{}, e_flags {}", report.kind, report.flags);
+    let gpu = report.gpu.map_or_else(|| "an unknown GPU".to_owned(), |gpu| gpu.to_string());
+    println!("{} for {gpu}, e_flags {}", report.kind, report.flags);
     println!("\nsections");
     for s in &report.sections {
         println!("  {:<24} {:<18} offset {:#08x} size {:>7} align {}", s.name, s.kind, s.offset, s.size, s.align);
