@@ -62,8 +62,26 @@
 // A compiler process of the service crashed on this shader.
 #define DVT_E_QUARANTINED -71
 
-// `target`: gfx1030. The value is EF_AMDGPU_MACH in the `e_flags` of its ELFs.
+// `target`: the GPU. The value is EF_AMDGPU_MACH in the `e_flags` of its ELFs.
 #define DVT_TARGET_GFX1030 54
+
+// The same for gfx1031.
+#define DVT_TARGET_GFX1031 55
+
+// The same for gfx1032.
+#define DVT_TARGET_GFX1032 56
+
+// The same for gfx1033.
+#define DVT_TARGET_GFX1033 57
+
+// The same for gfx1034.
+#define DVT_TARGET_GFX1034 62
+
+// The same for gfx1035.
+#define DVT_TARGET_GFX1035 61
+
+// The same for gfx1036.
+#define DVT_TARGET_GFX1036 69
 
 // `root`, `offset`, `push_constant_root`: the library chooses, by the rules in docs/state.md.
 #define DVT_AUTO 4294967295
