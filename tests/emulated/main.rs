@@ -41,6 +41,7 @@ mod shaders;
 #[path = "../support/shape_module.rs"]
 mod shape_module;
 mod specialized;
+mod uninitialised;
 #[path = "../support/mod.rs"]
 mod support;
 #[path = "../support/vulkan.rs"]

@@ -122,6 +122,9 @@ fn step(
     if let Some(last) = in_table {
         index = cx.b.at_most(index, last);
     }
+    if p.dynamic.is_none() {
+        p.reach = bound.map(|count| p.constant..p.constant.saturating_add(stride.saturating_mul(count as u32)));
+    }
     let offset = cx.b.imul_const(index, u64::from(stride));
     p.dynamic = Some(match p.dynamic {
         Some(before) => cx.b.iadd(before, offset),

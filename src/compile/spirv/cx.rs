@@ -142,6 +142,9 @@ pub struct Pointer {
     pub dynamic: Option<Value>,
     /// Known divisor of the run-time part (and of the base address of [`Storage::Global`]).
     pub dynamic_align: Align,
+    /// Bytes of the storage that the pointer stays in whatever the run-time part is: those of the outermost array that it
+    /// indexes. `None` if they are not known.
+    pub reach: Option<Range<u32>>,
     /// Constant part of the byte offset.
     pub constant: u32,
     /// Access flags from decorations along the access chain.
@@ -157,6 +160,7 @@ impl Pointer {
             layout,
             dynamic: None,
             dynamic_align: Align::of_offset(0),
+            reach: None,
             constant: 0,
             access: Access::default(),
         }

@@ -348,14 +348,15 @@ impl Cx<'_> {
     /// Records which components a store to an output reaches.
     pub(super) fn note_output(&mut self, output: usize, pointer: &Pointer) {
         let size = self.types.size(pointer.ty, pointer.layout);
-        let range = pointer.constant..pointer.constant.saturating_add(size);
+        let own = pointer.constant..pointer.constant.saturating_add(size);
+        let range = if pointer.dynamic.is_some() { pointer.reach.clone() } else { Some(own) };
         let Some(o) = self.interface.outputs.get_mut(output).filter(|o| !o.all_written) else { return };
         let leaves = self.interface.output_leaves.get_mut(o.leaves.clone()).unwrap_or(&mut []);
-        if pointer.dynamic.is_some() {
+        let Some(range) = range else {
             o.all_written = true;
             leaves.iter_mut().for_each(|leaf| leaf.written = true);
             return;
-        }
+        };
         // Leaves are sorted by offset.
         let first = leaves.partition_point(|leaf| leaf.at.offset < range.start);
         let reached = leaves.iter_mut().skip(first).take_while(|leaf| range.contains(&leaf.at.offset));

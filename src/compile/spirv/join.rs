@@ -23,6 +23,7 @@ pub(super) fn at_offset(cx: &Cx<'_>, like: &Pointer, offset: Value) -> Pointer {
     let natural = Align::from_bytes(cx.types.packed_align(like.ty).min(8));
     Pointer {
         dynamic: Some(offset),
+        reach: None,
         // The other side's offset is not known yet, but every pointee has at least its scalars' alignment.
         dynamic_align: natural.unwrap_or(Align::A1),
         constant: 0,

@@ -1,7 +1,7 @@
 //! Control flow: branches, switches with fall-through, loops with breaks and continues from anywhere inside.
 
 use super::generate::{Gen, Kind, Same};
-use dovetail::ir::{AluOp, BlockCall, BlockId, Merge, Terminator, Type, Value};
+use dovetail::ir::{AluOp, BlockCall, BlockId, Merge, Op, Terminator, Type, Value};
 
 /// A jump that is not part of the shader yet.
 pub struct Jump {
@@ -274,14 +274,25 @@ impl Gen<'_> {
         let mut merge = self.target();
         let mut head = self.target();
         let i = self.shader.add_param(head.block, Type::B32);
+        // Of the time before, undefined at first: what a variable holds that is declared outside and assigned inside.
+        let late = self.random.once_in(2).then(|| {
+            let params = [Type::B32, Type::B1].map(|ty| self.shader.add_param(head.block, ty));
+            (params, [self.push(Op::Undef, &[], Type::B32), self.constant(Type::B1, 0)])
+        });
         let zero = self.c32(0);
         let mut call = self.call(&mut head);
         call.args.push(zero);
+        call.args.extend(late.into_iter().flat_map(|(_, first)| first));
         self.end(Terminator::Jump(call.get()));
         self.begin(&head, same);
         self.same = same;
         let i_same = if same == Same::Lane { Same::Lane } else { same };
         self.see(i, Kind::INT, i_same);
+        if let Some(([before, is_second], _)) = late {
+            let first = self.c32(5);
+            let seen = self.alu(AluOp::Select, &[is_second, before, first]);
+            self.see(seen, Kind::INT, i_same);
+        }
         let mut next = self.target_of(head.vars.clone());
         let at_top = self.random.once_in(2);
         let loop_merge = Merge::Loop { merge: merge.block, continue_to: next.block };
@@ -324,9 +335,14 @@ impl Gen<'_> {
             }
             let one = self.c32(1);
             let more = self.alu(AluOp::IAdd, &[i, one]);
+            let late = late.map(|_| {
+                let value = if self.random.once_in(3) { i } else { self.operand_of(Kind::INT, same) };
+                [value, self.constant(Type::B1, 1)]
+            });
             let back = |it: &mut Self, head: &mut Target| {
                 let mut call = it.call(head);
                 call.args.push(more);
+                call.args.extend(late.into_iter().flatten());
                 call
             };
             if at_top {

@@ -7,7 +7,7 @@ use super::names::Names;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
-use crate::ir::{BlockId, Op, Shader, Value, ValueDef};
+use crate::ir::{BlockId, Op, Shader, Value};
 use crate::rows::Rows;
 use crate::workspace::{Kept, List, filled};
 
@@ -164,11 +164,9 @@ impl Params {
             }
         }
         let Some(v) = only else { return undefined };
-        let everywhere = || {
-            let home = self.home[v.index()];
-            let is_param = matches!(shader.values[v.index()].def, ValueDef::Param(..));
-            (home != block || is_param) && cfg.dom.dominates(home, block)
-        };
+        // What the block itself defines is of the time before where it is passed, and of the next time in the block.
+        let home = self.home[v.index()];
+        let everywhere = || home != block && cfg.dom.dominates(home, block);
         (undefined.is_none() || everywhere()).then_some(v)
     }
 }
