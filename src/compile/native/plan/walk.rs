@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 /// Notes of where lanes may wait, over all blocks. A shader with as many ways out of its loops as this square root is no
 /// shader that anybody wrote.
-const MOST_WAITS: usize = 4 << 20;
+const MOST_WAITS: usize = 16 << 20;
 
 /// Result of the walk.
 pub(super) enum Walked {
