@@ -212,8 +212,8 @@ impl Lanes {
 
     /// Notes that an instruction adds lanes to a mask, in which they wait.
     fn park(&mut self, how: Option<MaskOp>, f: &ScalarFields) {
-        let added = f.srcs.into_iter().flatten().filter(|src| f.dst.map(Src::Scalar) != Some(*src));
-        for src in added.filter(|_| how == Some(MaskOp::Or)) {
+        // The result may take the register of either: of the mask, or of the lanes if the mask is kept elsewhere.
+        for src in f.srcs.into_iter().flatten().filter(|_| how == Some(MaskOp::Or)) {
             let parked = match self.mask(src) {
                 Some(Mask::Some(condition, wanted)) => Parked { condition, wanted },
                 _ => continue,

@@ -44,6 +44,7 @@ phases! {
     Dce "dce" "Removes unused code.";
     Sink "sink" "Moves arithmetic past branches whose other path does not use it.";
     Pairs "pairs" "Computes two 16-bit values with one packed instruction.";
+    Reload "reload" "Loads descriptors and uniform data again where too many of them live at once.";
     Blocks "blocks" "Merges consecutive blocks.";
     Combine "combine" "Combines machine instructions, uses short encodings, and shortens control flow.";
     Schedule "schedule" "Schedules the instructions of each block.";

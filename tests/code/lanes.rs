@@ -170,6 +170,10 @@ fn lanes_may_wait_for_code_further_on() {
     let some = "v_cmp_gt_u32 s15, 5, v0";
     keeps(test, compute, &waits(some, "s_or_b32 s14, s14, s13", ""));
     breaks(test, compute, CodeRule::Lanes, &waits(some, "s_mov_b32 s12, s13", ">"));
+    // The mask in which they wait is kept in a lane of a vector register.
+    let kept = format!("{some}\nv_writelane_b32 v2, s14, 0");
+    let wait = "v_readlane_b32 s12, v2, 0\ns_or_b32 s13, s12, s13\nv_writelane_b32 v2, s13, 0";
+    keeps(test, compute, &waits(&kept, wait, ""));
     // All lanes or none leave.
     keeps(test, compute, &waits("s_cmp_eq_u32 s2, 2\ns_cselect_b32 s15, exec_lo, 0", "s_mov_b32 s12, s13", ""));
 }

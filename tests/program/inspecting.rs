@@ -110,6 +110,7 @@ fn every_step_is_dumped_timed_and_disabled() {
         "contract",
         "dce",
         "sink",
+        "reload",
         "blocks",
     ];
     let timed: serde_json::Value =

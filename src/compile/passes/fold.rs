@@ -241,6 +241,28 @@ fn is_normal_half(bits: u64) -> bool {
     (1..31).contains(&(bits >> 10 & 31))
 }
 
+/// One of the operands of a minimum or maximum: of equal ones, or of zeros, normal numbers and infinities.
+fn least_or_greatest(op: AluOp, args: &[u64], from: Bits) -> Option<u64> {
+    let &[a, b] = args else { return None };
+    let order = |bits: u64| {
+        let x = match from {
+            Bits::B32 => f64::from(f32::from_bits(bits as u32)),
+            Bits::B64 => f64::from_bits(bits),
+            Bits::B16 => number::decode(bits, from),
+            _ => return None,
+        };
+        let usual = x == 0.0 || x.is_infinite() || exact(x, from).is_some();
+        usual.then_some(x)
+    };
+    let (x, y) = (order(a)?, order(b)?);
+    match op {
+        AluOp::FMin | AluOp::FMax if a == b => Some(a),
+        AluOp::FMin if x != y => Some(if x < y { a } else { b }),
+        AluOp::FMax if x != y => Some(if x > y { a } else { b }),
+        _ => None,
+    }
+}
+
 /// The value of a float operation on zeros and normal numbers.
 fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
     let read = |&bits: &u64| {
@@ -259,6 +281,9 @@ fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
     };
     if !op.takes_float() {
         return None;
+    }
+    if let Some(bits) = least_or_greatest(op, args, from) {
+        return Some(bits);
     }
     let args: SmallVec<[f64; 4]> = args.iter().map(read).collect::<Option<_>>()?;
     let a = *args.first()?;
@@ -282,8 +307,6 @@ fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
         AluOp::FLog2 if a > 0.0 && a.to_bits() << 12 == 0 => exact(f64::from((a.to_bits() >> 52) as i32 - 1023), to),
         AluOp::FSinTurn => quarter_turn(a, [0.0, 1.0, 0.0, -1.0]).and_then(|x| exact(x, to)),
         AluOp::FCosTurn => quarter_turn(a, [1.0, 0.0, -1.0, 0.0]).and_then(|x| exact(x, to)),
-        AluOp::FMin if a != b => exact(a.min(b), to),
-        AluOp::FMax if a != b => exact(a.max(b), to),
         AluOp::FFloor => exact(a.floor(), to),
         AluOp::FCeil => exact(a.ceil(), to),
         AluOp::FTrunc => exact(a.trunc(), to),

@@ -23,6 +23,7 @@ mod pairs;
 mod params;
 mod promote;
 mod purity;
+mod reload;
 mod rotate;
 mod rules;
 #[cfg(test)]
@@ -67,6 +68,8 @@ pub const PASSES: &[(Phase, OptPass)] = &[
     (Phase::Dce, remove_dead),
     (Phase::Sink, sink::run),
     (Phase::Pairs, pairs::run),
+    (Phase::Reload, reload::run),
+    (Phase::Dce, remove_dead),
     // Removed code may have left empty blocks, and these may have left branches.
     (Phase::Jumps, jumps::run),
     (Phase::Dce, remove_dead),

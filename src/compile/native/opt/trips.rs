@@ -1,11 +1,12 @@
 //! Counts the iterations of loops whose end follows from constants.
 //!
 //! The condition of one exit, which every iteration reaches, is evaluated repeatedly from the constant initial values
-//! of the header's parameters, as long as these change only by arithmetic. So any form of counting works.
+//! of the header's parameters, as long as these change only by arithmetic. So any form of counting works. If the condition is
+//! a conjunction of which only one side is known (`i < 4 && !done`), the loop ends at the latest when that side says so.
 
 use crate::compile::passes::fold;
 use crate::ir::cfg::Cfg;
-use crate::ir::{BlockCall, BlockId, Inst, Op, Shader, Terminator, Value, ValueDef};
+use crate::ir::{AluOp, BlockCall, BlockId, Inst, Op, Shader, Terminator, Value, ValueDef};
 use crate::workspace::{Kept, List};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -25,8 +26,10 @@ pub(super) struct Counted {
     pub exit: BlockId,
     /// The exit's target outside the loop.
     pub after: BlockId,
-    /// How often `exit` stays in the loop before it leaves it.
+    /// How often `exit` stays in the loop before it leaves it, at most.
     pub trips: u32,
+    /// `exit` may leave the loop earlier, by the side of its condition that is not known.
+    pub at_most: bool,
     /// By block, its index in `blocks`.
     pub index: Kept<FxHashMap<BlockId, usize>>,
     /// The loop has other exits.
@@ -64,7 +67,7 @@ pub(super) fn count(shader: &Shader, cfg: &Cfg, blocks: &[BlockId], limit: u32) 
     let leaves = |b: BlockId| cfg.succs(b).iter().filter(|to| !inside(**to)).count();
     let exits: usize = blocks.iter().map(|b| leaves(*b)).sum();
     let mut candidates = blocks.iter().filter(|b| leaves(**b) == 1 && cfg.dom.dominates(**b, latch));
-    let (exit, after, trips) = candidates.find_map(|&exit| {
+    let (exit, after, (trips, at_most)) = candidates.find_map(|&exit| {
         let Some(Terminator::Branch { cond, then, els }) = shader.block(exit).term() else { return None };
         let leave_if = !inside(then.block);
         let after = if leave_if { then.block } else { els.block };
@@ -72,10 +75,11 @@ pub(super) fn count(shader: &Shader, cfg: &Cfg, blocks: &[BlockId], limit: u32) 
         Some((exit, after, trips))
     })?;
     let blocks = blocks.iter().copied().collect();
-    Some(Counted { header, blocks, latch, exit, after, trips, index, many_exits: exits > 1 })
+    let many_exits = exits > 1 || at_most;
+    Some(Counted { header, blocks, latch, exit, after, trips, at_most, index, many_exits })
 }
 
-/// How often a condition stays in the loop.
+/// How often a condition stays in the loop, and whether that is only the most.
 fn trips(
     shader: &Shader,
     header: BlockId,
@@ -83,13 +87,18 @@ fn trips(
     next: BlockCall<'_>,
     (cond, leave_if): (Value, bool),
     limit: u32,
-) -> Option<u32> {
+) -> Option<(u32, bool)> {
+    let has_sides = matches!(shader.def(cond).map(|inst| &inst.op), Some(Op::Alu(AluOp::IAnd | AluOp::IOr, _)));
+    let mut at_most = false;
     let mut now: List<Option<u64>> = starts.iter().copied().collect();
     let mut then = List::default();
     for trip in 0..=limit {
         let mut eval = Evaluation { shader, header, params: &now, left: MAX_OPERATIONS };
-        if (eval.value(cond)? != 0) == leave_if {
-            return Some(trip);
+        match eval.value(cond) {
+            Some(truth) if (truth != 0) == leave_if => return Some((trip, at_most)),
+            Some(_) => {}
+            None if has_sides => at_most = true,
+            None => return None,
         }
         then.clear();
         then.extend(
@@ -120,9 +129,18 @@ impl Evaluation<'_> {
                 Inst { op: Op::Alu(op, _), args, .. } => {
                     let from = self.shader.ty(*args.first()?).bits();
                     let to = self.shader.ty(v).bits();
-                    let args: SmallVec<[u64; 4]> = args.iter().map(|v| self.value(*v)).collect::<Option<_>>()?;
+                    let decides = match op {
+                        AluOp::IAnd => Some(0),
+                        AluOp::IOr => Some(to.mask()),
+                        _ => None,
+                    };
+                    let args: SmallVec<[Option<u64>; 4]> = args.iter().map(|v| self.value(*v)).collect();
+                    if decides.is_some() && args.contains(&decides) {
+                        return decides;
+                    }
+                    let args: SmallVec<[u64; 4]> = args.into_iter().collect::<Option<_>>()?;
                     match op {
-                        crate::ir::AluOp::Select => Some(if args[0] != 0 { args[1] } else { args[2] }),
+                        AluOp::Select => Some(if args[0] != 0 { args[1] } else { args[2] }),
                         _ => fold::constant(*op, &args, from, to, self.shader.modes.rounds_to_nearest()),
                     }
                 }

@@ -238,7 +238,9 @@ impl Copies<'_> {
         }
         let mut end = std::mem::take(&mut self.end);
         (*end).clone_from(&self.shader.block(from).end);
+        // An exit that may leave earlier keeps its branch, of which one side is known now.
         if from == self.counted.exit
+            && (last || !self.counted.at_most)
             && let Some(Terminator::Branch { then, .. }) = end.get()
         {
             let leaves = then.block == self.counted.after;
