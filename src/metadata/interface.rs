@@ -459,7 +459,7 @@ pub enum UserData {
 }
 
 impl UserData {
-    /// Whether PAL has a number for this content. PAL leaves the SGPR of the reserved table empty, and writes the high
+    /// Whether PAL has a number for this content. PAL leaves the slot of the reserved table empty, and writes the high
     /// half of a pointer together with the low half.
     pub fn has_number(self) -> bool {
         !matches!(self, Self::PerShaderTable | Self::WorkgroupCountHigh)

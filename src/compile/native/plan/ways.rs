@@ -72,8 +72,8 @@ pub struct Plan {
     pub landings: List<Landing>,
     /// By position: how the block ends.
     pub exits: List<Exit>,
-    /// By position: masks that are cleared at the end of the block, before anything else. They are of blocks that this
-    /// one dominates.
+    /// By position: masks that are cleared at the end of the block, before anything else. They are used at blocks that
+    /// this one dominates.
     pub clears: Kept<Rows<MaskId>>,
     /// Number of masks.
     pub masks: u32,
