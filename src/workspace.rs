@@ -1,8 +1,9 @@
 //! What a thread keeps from one compile to the next: the tables of every phase, emptied and not freed.
 //!
-//! A phase has its tables in one struct, takes that with [`take`] and fills it. Where the [`Kept`] that holds it is dropped, on
-//! errors too, the struct goes back with the memory that its lists have grown to, so that a later compile of a shader that is no
-//! larger than those before asks the allocator for nothing. What a panic leaves behind is not kept.
+//! A phase has its tables in one struct: it takes an empty one with [`take`] and fills it. When the [`Kept`] that holds
+//! the struct is dropped, on errors too, the struct goes back to the thread with the memory that its lists have grown
+//! to. So a later compile of a shader that is no larger than those before asks the allocator for nothing. Tables that
+//! are dropped by a panic are freed.
 //!
 //! A struct that is taken is empty, whoever had it before: [`tables!`] names all of its fields, and each is cleared.
 
@@ -15,9 +16,9 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 thread_local! {
-    /// By type `T`, a `Vec<T>` of those that nobody has at the moment.
+    /// By type `T`: a `Vec<T>` of the tables that are idle, which means that no [`Kept`] holds them.
     static IDLE: RefCell<FxHashMap<TypeId, Box<dyn Any>>> = RefCell::default();
-    /// Whether tables go back there.
+    /// Whether tables go back to `IDLE` when they are dropped.
     static KEEPS: Cell<bool> = const { Cell::new(true) };
 }
 
@@ -27,7 +28,7 @@ pub trait Reusable: Default + 'static {
     fn clear(&mut self);
 }
 
-/// Implements [`Reusable`] for a struct of which all fields are named and can be cleared.
+/// Implements [`Reusable`] for a struct: all of its fields have to be named, and each is cleared.
 #[cfg(feature = "compiler")]
 macro_rules! tables {
     ($name:ident { $($field:ident),* $(,)? }) => {
@@ -110,13 +111,13 @@ pub struct Kept<T: Reusable>(T);
 /// A list whose memory is kept.
 pub type List<T> = Kept<Vec<T>>;
 
-/// Empty tables of this thread.
+/// Takes empty tables: idle ones of this thread, or new ones if there are none.
 pub fn take<T: Reusable>() -> Kept<T> {
     idle(Vec::<T>::pop).unwrap_or_default().into()
 }
 
-/// An empty list with room for `count` items: one that nobody has, if there is one with so much room, so that it does not
-/// have to grow because another list has the large one.
+/// An empty list with room for `count` items: an idle one that is large enough, if there is one. Any other idle list
+/// would have to grow, while the large one stays unused.
 pub fn sized<T: 'static>(count: usize) -> List<T> {
     let fitting = |lists: &mut Vec<Vec<T>>| {
         let at = lists.iter().rposition(|list| list.capacity() >= count)?;
@@ -134,17 +135,17 @@ pub fn filled<T: Clone + 'static>(count: usize, value: T) -> List<T> {
     list
 }
 
-/// Selects among what nobody has.
+/// Takes the tables that `select` chooses among the idle ones of a type.
 fn idle<T: Reusable>(select: impl FnOnce(&mut Vec<T>) -> Option<T>) -> Option<T> {
     IDLE.with_borrow_mut(|idle| select(idle.get_mut(&TypeId::of::<T>())?.downcast_mut()?))
 }
 
-/// While it exists, this thread keeps nothing: for a shader that is much larger than most, whose tables would be kept from
-/// phase to phase and then be of no use.
+/// While it exists, tables of this thread are freed when they are dropped: for a shader that is much larger than most,
+/// whose tables would be kept from phase to phase and then be of no use.
 pub struct NothingKept(());
 
 impl NothingKept {
-    /// Frees what the thread has kept.
+    /// Frees the idle tables of the thread, and keeps no more from here on.
     pub fn begin() -> Self {
         KEEPS.set(false);
         IDLE.with_borrow_mut(std::mem::take);

@@ -10,7 +10,7 @@ use std::ops::Index;
 pub struct MetadataFields {
     /// Bit n: the key with number n is present.
     present: u32,
-    /// 0 if the key is absent.
+    /// By number of a key: its value, or 0 if it is absent.
     values: [u32; MetadataKey::COUNT],
 }
 
@@ -47,12 +47,12 @@ impl MetadataFields {
         keys.map(|key| (key, self[&key]))
     }
 
-    /// Their number.
+    /// The number of keys that are present.
     pub fn len(&self) -> usize {
         self.present.count_ones() as usize
     }
 
-    /// Whether none is.
+    /// Whether no key is present.
     pub fn is_empty(&self) -> bool {
         self.present == 0
     }
@@ -71,7 +71,7 @@ impl MetadataFields {
     }
 }
 
-/// 0 if the key is absent.
+/// The value of a key; 0 if it is absent.
 impl Index<&MetadataKey> for MetadataFields {
     type Output = u32;
     fn index(&self, key: &MetadataKey) -> &u32 {

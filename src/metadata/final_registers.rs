@@ -63,17 +63,17 @@ const fn set_index(register: HardwareRegister) -> Option<usize> {
     None
 }
 
-/// The registers of one part, with a place for each one that a link sets.
+/// The registers of one part, with an entry for each register that a link sets.
 #[derive(Clone, Debug)]
 pub struct PartRegisters {
     indexes: RegisterIndexes,
     entries: Box<[Entry]>,
 }
 
-/// Where a block of entries has which register. A link reads this of each stage, so it is small.
+/// The indices of registers in a part's block of entries. A link reads them for each stage, so this is small.
 #[derive(Clone, Debug)]
 pub struct RegisterIndexes {
-    /// By slot, as in [`RegisterWords`].
+    /// By slot, as in [`RegisterWords`]: one bit, set if the register is present.
     present: [u64; MASKS],
     /// By index in [`SET`]: the index of the register's entry, counted from 1; 0 if it is absent.
     set: [u8; SET.len()],
@@ -88,7 +88,7 @@ impl PartRegisters {
         Self { indexes: RegisterIndexes { present, set }, entries }
     }
 
-    /// Where each register is.
+    /// The indices of the registers' entries.
     pub(super) fn indexes(&self) -> &RegisterIndexes {
         &self.indexes
     }
@@ -162,16 +162,16 @@ impl AttributeControls {
 #[derive(Clone, Debug, Default)]
 pub struct FinalRegisters<'a> {
     entries: SmallVec<[Entry; 128]>,
-    /// The parts whose entries are in their own order, each with the index of its first.
+    /// The parts whose entries were copied as a block, each with the index of its first entry.
     blocks: [Option<(&'a RegisterIndexes, usize)>; 2],
     /// Hash of every word that was set after the parts were added.
     changes: u64,
 }
 
 impl<'a> FinalRegisters<'a> {
-    /// Adds the registers of a part, `bytes` long; the table's rule merges those that are there already. A register with
-    /// another rule than `Same` and `Or` needs a branch here; the test `words_are_the_same_or_the_bits_of_both` fails
-    /// without it.
+    /// Adds the registers of a part, whose entries are `bytes`; the table's rule merges those that are there already. A
+    /// register with another rule than `Same` and `Or` needs a branch here; the test
+    /// `words_are_the_same_or_the_bits_of_both` fails without it.
     ///
     /// # Errors
     /// Malformed: the parts contradict each other.
@@ -274,7 +274,8 @@ impl<'a> FinalRegisters<'a> {
         Ok(())
     }
 
-    /// A hash of every word that was set after the parts were added: with the parts' own, it decides all words.
+    /// A hash of every word that was set after the parts were added: with the hashes of the parts, it decides all
+    /// words.
     pub(crate) fn changes(&self) -> u64 {
         self.changes
     }
@@ -284,7 +285,7 @@ impl<'a> FinalRegisters<'a> {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no registers.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

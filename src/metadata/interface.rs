@@ -26,9 +26,9 @@ pub struct StageInterface {
     pub wave: WaveSize,
     /// SPIR-V entry point name.
     pub entry_point: String,
-    /// The body expects a fetch prolog before it.
+    /// Whether the body expects a fetch prolog before it.
     pub prolog: bool,
-    /// The body returns values and falls through into an epilog.
+    /// Whether the body returns values and falls through into an epilog.
     pub epilog: bool,
     /// The content of each user-data SGPR, from s0.
     pub user_data: Vec<UserData>,
@@ -103,7 +103,7 @@ pub enum StageKind {
 /// Vertex stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VertexInterface {
-    /// Attributes the prolog fetches into consecutive VGPRs from v4 on, in this order.
+    /// Attributes that the prolog fetches into consecutive VGPRs from v4 on, in this order.
     pub inputs: Vec<VertexInput>,
     /// Whether the body waits for the attributes itself, so that the prolog may end while their loads are outstanding.
     pub awaits_inputs: bool,
@@ -289,7 +289,7 @@ pub enum ResultSource {
 /// The position exports of a vertex body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PositionExports {
-    /// Position vectors exported: pos0, then misc, then clip and cull distances.
+    /// Number of position vectors exported: pos0, then misc, then clip and cull distances.
     pub count: u32,
     /// Point size is written.
     pub point_size: bool,
@@ -333,21 +333,22 @@ pub struct FragmentInterface {
     pub writes_stencil: bool,
     /// See `writes_depth`.
     pub writes_sample_mask: bool,
-    /// Whether it may kill or demote.
+    /// Whether the shader may kill or demote invocations.
     pub kills: bool,
     /// Whether depth and stencil tests run before the shader.
     pub early_fragment_tests: bool,
-    /// The sample mask input contains only samples that pass these tests.
+    /// Whether the sample mask input contains only samples that pass these tests.
     pub post_depth_coverage: bool,
-    /// The coverage input means fully covered.
+    /// Whether the coverage input tells only whether the pixel is fully covered.
     pub fully_covered: bool,
-    /// Declaration about depth.
+    /// The shader's declaration about the depth that it writes.
     pub depth_mode: DepthMode,
-    /// Pixel centres at integers.
+    /// Whether pixel centres are at integer coordinates.
     pub pixel_center_integer: bool,
-    /// Needs per-sample shading: the body reads its inputs at the sample.
+    /// Whether the shader needs per-sample shading: the body reads its inputs at the sample.
     pub per_sample: bool,
-    /// The body reads inputs per pixel that it would have to read at the sample if the state shades every sample.
+    /// Whether the body reads inputs at the pixel that it would have to read at the sample if the state shades every
+    /// sample.
     pub per_pixel: bool,
     /// If the body exports itself: its SPI_SHADER_COL_FORMAT, CB_SHADER_MASK, SPI_SHADER_Z_FORMAT.
     pub exported: Option<ExportedFormats>,
@@ -378,9 +379,9 @@ pub struct FragmentInput {
     pub semantic: Semantic,
     /// Channels read, bits 0 to 3.
     pub channels: u8,
-    /// Not interpolated.
+    /// Whether the input is not interpolated.
     pub flat: bool,
-    /// All three vertices' values are read (explicit vertex parameters).
+    /// Whether the values of all three vertices are read (explicit vertex parameters).
     pub per_vertex: bool,
     /// Type of one channel; integers and other types that cannot be interpolated must be flat.
     pub ty: ComponentType,
@@ -453,13 +454,13 @@ pub enum UserData {
     ViewId,
     /// Low half of the pointer to the grid size.
     WorkgroupCountLow,
-    /// High half of it; directly after the low half.
+    /// High half of the pointer to the grid size; directly after the low half.
     WorkgroupCountHigh,
 }
 
 impl UserData {
-    /// Whether PAL has a number for it. It leaves the slot of the reserved table empty, and the high half of a pointer
-    /// comes with its low half.
+    /// Whether PAL has a number for this content. PAL leaves the slot of the reserved table empty, and writes the high
+    /// half of a pointer together with the low half.
     pub fn has_number(self) -> bool {
         !matches!(self, Self::PerShaderTable | Self::WorkgroupCountHigh)
     }

@@ -98,8 +98,8 @@ impl Writer {
         self.0.len() - 4
     }
 
-    /// The bytes of a value in postcard's form, as an array: their number, and numbers of 64 bits of which each has eight
-    /// bytes. LLVM's tools cannot print a binary value.
+    /// Writes a value as an array of numbers: the size of its postcard encoding in bytes, then the encoding in 64-bit
+    /// numbers of eight bytes each, the last one padded with zeros. LLVM's tools cannot print a binary value.
     ///
     /// # Errors
     /// The value has no such form.

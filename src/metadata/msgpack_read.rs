@@ -21,12 +21,12 @@ impl<'a> Reader<'a> {
         Self { len: document.len(), rest: Bytes::new(document) }
     }
 
-    /// The number of entries of a map, which follow.
+    /// Begins a map; returns the number of its entries, which follow.
     pub(super) fn map(&mut self) -> Result<u32> {
         self.read("a map", decode::read_map_len)
     }
 
-    /// The number of items of an array, which follow.
+    /// Begins an array; returns the number of its items, which follow.
     pub(super) fn array(&mut self) -> Result<u32> {
         self.read("an array", decode::read_array_len)
     }
@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(self.name()?).map_err(|_| broken(at, "a text in UTF-8"))
     }
 
-    /// A text that is to be compared, and may be anything otherwise.
+    /// The bytes of a text that is only compared with others, so that it need not be valid UTF-8.
     pub(super) fn name(&mut self) -> Result<&'a [u8]> {
         let at = self.at();
         let len = match self.rest.remaining_slice().first() {
@@ -94,14 +94,14 @@ impl<'a> Reader<'a> {
         padding.then_some(bytes)
     }
 
-    /// The bytes of one value of any type except extensions, and whether a map is in it.
+    /// The bytes of one value of any type except extensions, and whether it is or contains a map.
     fn extent(&mut self) -> Result<(&'a [u8], bool)> {
         let (at, whole) = (self.at(), self.rest.remaining_slice());
         let maps = self.pass(MAX_DEPTH).ok_or_else(|| broken(at, "a value"))?;
         Ok((&whole[..self.at() - at], maps))
     }
 
-    /// Passes a value that is nested at most so deep, and returns whether a map is in it.
+    /// Passes a value that is nested at most `depth` deep; returns whether it is or contains a map.
     fn pass(&mut self, depth: usize) -> Option<bool> {
         let (inside, mut maps) = self.content()?;
         let depth = if inside > 0 { depth.checked_sub(1)? } else { depth };
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         Some(maps)
     }
 
-    /// Passes a value up to the values in it, and returns their number, and whether it is a map.
+    /// Passes a value except for the values in it; returns the number of these, and whether it is a map.
     fn content(&mut self) -> Option<(u64, bool)> {
         let bytes = match decode::read_marker(&mut self.rest).ok()? {
             Marker::FixPos(_) | Marker::FixNeg(_) | Marker::Null | Marker::True | Marker::False => 0,
@@ -134,11 +134,13 @@ impl<'a> Reader<'a> {
         self.take(bytes as usize).map(|_| (0, false))
     }
 
-    /// A big-endian number of so many bytes.
+    /// A big-endian number of `BYTES` bytes.
     fn number<const BYTES: usize>(&mut self) -> Option<u64> {
         Some(self.take(BYTES)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
+    /// Checks that the document ends here.
+    ///
     /// # Errors
     /// Malformed: the document goes on.
     pub(super) fn end(&self) -> Result<()> {
@@ -148,7 +150,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A value by one of `rmp`'s functions.
+    /// Reads a value with one of `rmp`'s functions; `what` names the value in errors.
     fn read<T, E>(&mut self, what: &str, by: impl FnOnce(&mut Bytes<'a>) -> Result<T, E>) -> Result<T> {
         let at = self.at();
         by(&mut self.rest).map_err(|_| broken(at, what))

@@ -117,7 +117,7 @@ pub(crate) fn write_section_into(
     pad(out);
 }
 
-/// The same, into newly allocated memory.
+/// The whole `.note` section of one of our ELFs, in newly allocated memory.
 pub fn write_section(target: Gpu, document: &[u8]) -> Vec<u8> {
     let mut section = vec![0; section_size(target, document.len())];
     write_section_into(&mut FixedWriter::new(&mut section), target, document.len(), |out| out.put(document));

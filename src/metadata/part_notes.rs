@@ -25,7 +25,7 @@ pub struct PartNotes {
     pub(super) stage: Stage,
     /// Registers that the body uses and the hardware loads.
     pub(super) counts: Counts,
-    /// Fields of the pipeline.
+    /// Its fields at pipeline level.
     pub(super) pipeline: Box<[(MetadataKey, u32)]>,
     /// Its registers, and 0 for those that a link sets.
     pub(super) registers: PartRegisters,
@@ -33,7 +33,7 @@ pub struct PartNotes {
 }
 
 impl PartNotes {
-    /// Computes them. `hash` is that of the part.
+    /// Computes the notes of a part from those that its unlinked ELF has. `hash` is the hash of the part.
     ///
     /// # Errors
     /// Malformed: impossible counts or registers.
@@ -62,7 +62,7 @@ impl PartNotes {
     }
 }
 
-/// Counts, the number of user-data SGPRs, wave size.
+/// Sets what every stage has: counts, limits, the number of user-data SGPRs, wave size, checksum.
 fn stage_registers(notes: &mut Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<()> {
     let registers = StageRegisters::of(interface.stage);
     let words = &mut notes.registers;

@@ -74,7 +74,7 @@ impl NotesReading {
         Ok(())
     }
 
-    /// A register that the code gives; a 0 in one that the link gives is ignored.
+    /// Takes over the word of a register that the code gives. A 0 in a register that the link gives is ignored.
     fn register(&mut self, register: HardwareRegister, word: u32) -> Result<()> {
         let Some(info) = register.info() else {
             return Err(Error::unsupported(register.name(), "in the metadata of an unlinked ELF"));
@@ -104,12 +104,12 @@ struct Fields {
     numbers: MetadataFields,
     /// Bit n: the key with number n has been read.
     seen: u32,
-    /// The last one.
+    /// The last key that has been read.
     last: Option<MetadataKey>,
 }
 
 impl Fields {
-    /// A map of this scope.
+    /// Reads a map whose keys have this scope.
     fn read(place: KeyScope, from: &mut Reader<'_>) -> Result<MetadataFields> {
         let mut fields = Self::default();
         for _ in 0..from.map()? {

@@ -51,14 +51,14 @@ fn read_pipeline(document: &Document) -> Result<Both> {
     Ok(both)
 }
 
-/// What a pipeline map has.
+/// The two parts of a pipeline map, while they are being read.
 #[derive(Default)]
 struct Both {
     interface: Reading,
     notes: NotesReading,
 }
 
-/// The whole document.
+/// Reads the whole document.
 fn root(from: &mut Reader<'_>, both: &mut Both) -> Result<()> {
     let (mut versioned, mut found) = (false, false);
     for _ in 0..from.map()? {
@@ -84,7 +84,7 @@ fn root(from: &mut Reader<'_>, both: &mut Both) -> Result<()> {
     if found { Ok(()) } else { Err(Error::malformed(format!("metadata: no {PIPELINES}"))) }
 }
 
-/// The pipeline's map.
+/// Reads the pipeline's map.
 fn pipeline(from: &mut Reader<'_>, both: &mut Both) -> Result<()> {
     for _ in 0..from.map()? {
         let key = from.name()?;

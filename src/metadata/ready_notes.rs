@@ -17,7 +17,7 @@ use crate::state::ColorState;
 /// Highest VGPR count that RSRC1.VGPRS can encode.
 const MAX_VGPRS: u32 = 256;
 
-/// What a layout and a part's own glue decide.
+/// Facts of a part that its layout and its own glue decide.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnFacts<'a> {
     /// The part's interface.
@@ -30,14 +30,14 @@ pub struct OwnFacts<'a> {
     pub color: Option<(&'a ColorState, ExportedFormats)>,
 }
 
-/// Numbers of ready notes.
+/// Sizes and counts of a part's ready notes.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadyNotes {
     /// Size of the notes in bytes.
     pub size: usize,
     /// Register counts of the body and its own glue.
     pub counts: Counts,
-    /// End of the root dwords in the user-data SGPRs.
+    /// Highest root dword that is in a user-data SGPR, plus 1; 0 if there is none.
     pub mapped_end: u32,
 }
 
@@ -49,7 +49,7 @@ pub struct StageNotes<'a> {
     registers: &'a [u8],
     /// Register counts of the stage.
     pub(super) counts: Counts,
-    /// End of the root dwords in its user-data SGPRs.
+    /// Highest root dword that is in a user-data SGPR of the stage, plus 1; 0 if there is none.
     pub(super) mapped_end: u32,
 }
 

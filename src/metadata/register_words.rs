@@ -106,7 +106,7 @@ pub(super) fn place(register: HardwareRegister) -> Option<usize> {
 pub struct RegisterWords {
     /// Which registers are present: one bit per slot, 64 slots per word.
     present: [u64; MASKS],
-    /// 0 if the register is absent.
+    /// By slot: the register's word, or 0 if it is absent.
     words: [u32; COUNT],
 }
 

@@ -11,11 +11,11 @@ use crate::target::Stage;
 /// The encoded text of a stage in the document.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StageText {
-    /// Key and value in `.shaders`, then those in `.hardware_stages`.
+    /// The text of the stage's key and value in `.shaders`, then that of those in `.hardware_stages`.
     bytes: Box<[u8]>,
-    /// Size of the former.
+    /// Bytes of the text for `.shaders`.
     shader: usize,
-    /// Offsets in the latter of the register counts, which glue may raise.
+    /// Byte offsets of the register counts in the text for `.hardware_stages`. Glue may raise these counts.
     sgprs: usize,
     vgprs: usize,
 }
@@ -30,7 +30,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The larger of each.
+    /// The larger count of each kind of registers.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self { sgprs: self.sgprs.max(other.sgprs), vgprs: self.vgprs.max(other.vgprs) }
@@ -84,17 +84,17 @@ impl StageText {
         out
     }
 
-    /// Both texts.
+    /// Both texts, one after the other.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Writes key and value in `.shaders`; `bytes`: these texts.
+    /// Writes key and value in `.shaders`. `bytes` is a copy of [`Self::bytes`].
     pub(super) fn write_shader(&self, bytes: &[u8], out: &mut FixedWriter<'_>) {
         out.put(bytes.get(..self.shader).unwrap_or_default());
     }
 
-    /// Writes key and value in `.hardware_stages`; `bytes`: these texts.
+    /// Writes key and value in `.hardware_stages`, with the final counts. `bytes` is a copy of [`Self::bytes`].
     pub(super) fn write_hardware(&self, bytes: &[u8], counts: Counts, out: &mut FixedWriter<'_>) {
         let text = bytes.get(self.shader..).unwrap_or_default();
         let own = out.take(text.len());

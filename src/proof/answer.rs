@@ -45,7 +45,7 @@ pub struct Finding {
     pub place: ResultPlace,
     /// Number of values that differ in this result.
     pub count: usize,
-    /// Position of the first: byte offset, or x and y in an attachment.
+    /// Position of the first value that differs: byte offset, or x and y in an attachment.
     pub at: Vec<usize>,
     /// Our values.
     pub ours: Vec<f64>,
@@ -88,7 +88,7 @@ pub enum Cause {
 /// Result of running a bundle.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Replay {
-    /// Each pipeline on the emulator.
+    /// By route: the output of its pipeline on the emulator, compared with the expected one.
     pub routes: Vec<(&'static str, ComparedOutput)>,
     /// The interpreter, compared with the same expected output.
     pub interpreter: ComparedOutput,
@@ -109,7 +109,7 @@ pub struct Pixels {
     pub changed: usize,
     /// Of these, pixels so near to an edge of a primitive that they may be covered or not: they are not compared.
     pub edges: usize,
-    /// Differing pixels at edges, changed by the draw or not: the number of the route with most of them.
+    /// Number of differing pixels at edges, whether the draw changed them or not, in the route with the most of them.
     pub apart: usize,
 }
 

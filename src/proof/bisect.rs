@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn each_phase_is_found_in_few_questions() {
-        // Halving, and what surrounds it.
+        // One question for each halving, and three around the search.
         let most = 3 + Phase::ALL.len().next_power_of_two().ilog2() as usize;
         for &phase in Phase::ALL {
             let (blame, asked) = blamed(&[&[phase]]);

@@ -17,7 +17,7 @@ use crate::ir::interp::{Shadow, ShadowedTexel};
 pub(super) struct Attachment<'a> {
     pub state: &'a TargetAttachment,
     pub format: NamedFormat,
-    /// A texel without any fragment.
+    /// The clear colour, as bits: the components of a texel that no fragment reaches.
     pub clear: [u32; 4],
     /// Previous texels; empty if the attachment was cleared.
     before: &'a [u8],
@@ -31,7 +31,8 @@ pub(super) struct Attachment<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Content {
     pub texel: ShadowedTexel,
-    /// After a logic operation, the stored bits that it may have; the uncertain channels of the texel are among them.
+    /// After a logic operation: the stored bits that each channel may have. They include those of the uncertain
+    /// channels of `texel`.
     pub allowed: Allowed,
 }
 

@@ -143,7 +143,7 @@ struct Subject<'a> {
     refused: RefCell<Option<String>>,
 }
 
-/// How inputs are made from a candidate.
+/// How inputs are made from a candidate: changed to meet comparisons, and with which indices limited.
 #[derive(Clone, Copy)]
 struct Way {
     met: Option<Compare>,
@@ -160,7 +160,7 @@ impl fmt::Display for Way {
 /// Comparison of one seed's outputs.
 struct Judged {
     verdict: MemoryVerdict,
-    /// Why the driver was not used.
+    /// Why the driver was not used, if it was not.
     without_driver: Option<String>,
     alike: Alike,
 }
@@ -168,7 +168,7 @@ struct Judged {
 /// Output of every pipeline for one seed.
 struct Ran {
     inputs: Inputs,
-    /// Bindings by route.
+    /// By route: the bytes of each binding after the run.
     results: Vec<Vec<Vec<u8>>>,
     /// Instruction count of the last route.
     instructions: u64,

@@ -56,7 +56,7 @@ fn because(ir: &Shader, also: &dyn Fn(&Inst) -> bool, still: bool) -> Option<&'s
     all.into_iter().all(|inst| also(inst) || is_free(inst, still)).then_some("no input reaches what the shader leaves")
 }
 
-/// Whether it has results outside the invocation and the workgroup.
+/// Whether an operation has results outside the invocation and the workgroup.
 fn leaves_something(op: &Op) -> bool {
     let inside = matches!(
         op,
@@ -70,7 +70,7 @@ fn leaves_something(op: &Op) -> bool {
     op.has_side_effects() && !inside
 }
 
-/// Whether it is an atomic on memory outside the workgroup.
+/// Whether an operation is an atomic on memory outside the workgroup.
 pub(super) fn changes_memory(op: &Op) -> bool {
     match op {
         Op::BufferAtomic { .. } | Op::GlobalAtomic { .. } => true,
@@ -79,8 +79,8 @@ pub(super) fn changes_memory(op: &Op) -> bool {
     }
 }
 
-/// Whether the result depends only on the operands and on the invocation; with `still`, also on the positions of the
-/// draw.
+/// Whether an instruction's result depends only on its operands and on the invocation; with `still`, also on the
+/// positions of the draw.
 fn is_free(inst: &Inst, still: bool) -> bool {
     use BuiltIn as B;
     match inst.op {

@@ -82,14 +82,15 @@ impl Dword {
 #[derive(Clone, Copy)]
 struct Filling<'a> {
     choice: &'a Choice,
-    /// Integers of push constants are sizes.
+    /// Whether the block is push constants, whose integers are sizes.
     push: bool,
-    /// Integers are packed data: any bits.
+    /// Whether integers are packed data, which may have any bits.
     packed: bool,
 }
 
 impl Declared {
-    /// Generates inputs for a shader of this module from a seed. `words` are the shader's.
+    /// Generates inputs for a shader of this module from a seed. `words` says how the shader uses the words of its
+    /// blocks.
     ///
     /// # Errors
     /// Unsupported: a kind of resource for which no contents can be generated.

@@ -24,16 +24,16 @@ pub(super) struct Corner {
     pub w: f64,
     /// Relative error bound of w.
     pub w_off: f64,
-    /// The vertex is inside the view volume.
+    /// Whether the vertex is inside the view volume.
     pub inside: bool,
-    /// Edge length of a point in pixels; `None`: not a point.
+    /// Edge length in pixels of the square that the vertex covers as a point.
     pub size: f64,
-    /// Error bound of the size.
+    /// Error bound of the edge length in pixels.
     pub size_off: f64,
 }
 
 impl Corner {
-    /// Makes a vertex from a clip-space position; each number comes with its error bound.
+    /// Makes a vertex from its clip-space position and its size as a point; each number comes with its error bound.
     pub fn new([x, y, z, w]: [(f64, f64); 4], size: (f64, f64), view: &Viewport) -> Self {
         let w_off = w.1 / w.0.abs();
         let project = |(v, off): (f64, f64)| (v / w.0, off / w.0.abs() + (v / w.0).abs() * (w_off + 2f64.powi(-22)));

@@ -1,6 +1,5 @@
 //! The depth test with error bounds: it passes or fails, or is uncertain if two depths are so near that correct drivers
 //! may differ.
-//! drivers may differ.
 
 use crate::emu::inputs::{Compare, Draw};
 use crate::ir::interp::Shadow;

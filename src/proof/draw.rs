@@ -71,7 +71,7 @@ pub(super) struct Shown {
     /// Pixels drawn.
     pixels: usize,
     pub alike: Alike,
-    /// Why the driver was not used.
+    /// Why the driver was not used, if it was not.
     pub without_driver: Option<String>,
 }
 
@@ -273,7 +273,7 @@ impl<'a> Pair<'a> {
         self.interpret_with(self.options(), inputs, tools)
     }
 
-    /// Waves of the size that the pipelines have.
+    /// The interpreter's options: waves of the size that the pipelines have.
     fn options(&self) -> Options {
         let wave = default_wave(Stage::Fragment, self.modules[1].1.uses_subgroups);
         Options { subgroup_size: wave.lanes(), ..Options::default() }

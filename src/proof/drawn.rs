@@ -36,13 +36,13 @@ pub struct Drawn {
     pub stencil: Option<KnownContents>,
     /// Bindings that shaders may write.
     pub bindings: Vec<Option<KnownContents>>,
-    /// Pixels that a primitive covers.
+    /// Number of pixels that a primitive covers.
     pub pixels: usize,
-    /// Pixels with uncertain contents: at an edge, or where a shader's branch is uncertain.
+    /// Number of pixels with uncertain contents: at an edge, or where a shader's branch is uncertain.
     pub edges: usize,
-    /// Vertices of primitives outside the screen.
+    /// Number of vertices of primitives that are outside the screen.
     pub outside: usize,
-    /// Undefined vertex outputs.
+    /// Number of undefined vertex outputs.
     pub vague: usize,
 }
 
@@ -166,7 +166,7 @@ pub(super) struct Corners {
 pub(super) struct Run<'a> {
     vertex: &'a Shader,
     fragment: Option<Cow<'a, Shader>>,
-    /// Every sample is shaded on its own.
+    /// Whether every sample is shaded on its own.
     pub(super) per_sample: bool,
     /// Sample positions in a pixel.
     places: Vec<[f64; 2]>,
@@ -176,7 +176,7 @@ pub(super) struct Run<'a> {
     options: Options,
     world: World,
     pub(super) vertices: Vec<Invocation>,
-    /// By pixel and sample.
+    /// By pixel and sample: what is known of it after the fragments so far.
     pixels: BTreeMap<([u32; 2], u32), Shaded>,
     edges: BTreeSet<[u32; 2]>,
     /// The pixels to shade; `None`: all.
@@ -185,7 +185,7 @@ pub(super) struct Run<'a> {
     stencil: Option<StencilTest>,
     outside: usize,
     vague: usize,
-    /// What the vertex shader compared.
+    /// The operands that the vertex shader compared.
     compared: Compared,
 }
 

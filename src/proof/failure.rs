@@ -22,7 +22,7 @@ pub struct Saved {
     pub replay: Replay,
     /// Number of runs that shrinking took.
     pub runs: u32,
-    /// Shrinking finished within its budget.
+    /// Whether shrinking finished within its budget.
     pub smallest: bool,
 }
 

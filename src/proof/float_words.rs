@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub(super) enum WordUse {
     /// As a float of 32 bits.
     Float,
-    /// As two of 16 bits.
+    /// As two floats of 16 bits.
     Halves,
     /// As something else, or as several of these.
     Other,
@@ -73,7 +73,7 @@ impl Copies {
     }
 }
 
-/// The use of what is used in two ways.
+/// The use of a word that is used in two ways.
 fn both(a: Option<WordUse>, b: Option<WordUse>) -> Option<WordUse> {
     if a == b || b.is_none() { a } else { a.map_or(b, |_| Some(WordUse::Other)) }
 }
@@ -112,20 +112,20 @@ impl FloatWords {
     }
 }
 
-/// The components of two values are the same.
+/// Records that two values have the same components.
 fn join(ir: &Shader, a: Value, b: Value, copies: &mut Copies) {
     for n in 0..ir.ty(a).lanes().min(ir.ty(b).lanes()) {
         copies.join(Holder::Component(a, n), Holder::Component(b, n));
     }
 }
 
-/// A value's words lie in memory from an offset on.
+/// Records that a value's words are copies of words in memory, from an offset on.
 fn joined_with_memory(ir: &Shader, v: Value, at: Option<u64>, copies: &mut Copies, word: impl Fn(u32) -> Holder) {
     let ty = ir.ty(v);
     for n in 0..ty.lanes() {
         match at.and_then(|at| u32::try_from(at).ok()) {
             Some(at) if ty.bits() == Bits::B32 => copies.join(Holder::Component(v, n), word(at + 4 * n)),
-            // Words at an unknown offset, or parts of one.
+            // The words are at an unknown offset, or the value has parts of words.
             _ => copies.used(Holder::Component(v, n), WordUse::Other),
         }
     }
@@ -160,7 +160,7 @@ fn follow(ir: &Shader, inst: &Inst, copies: &mut Copies) {
             let (from, to) = (ir.ty(*arg), ir.ty(v));
             match (from.bits(), to.bits()) {
                 (from, to) if from == to => join(ir, *arg, v, copies),
-                // Both halves of a word are used as it is.
+                // A use of either half is a use of the word.
                 (Bits::B32, Bits::B16) => {
                     (0..to.lanes()).for_each(|n| copies.join(Holder::Component(v, n), Holder::Component(*arg, n / 2)))
                 }
@@ -185,7 +185,8 @@ fn follow(ir: &Shader, inst: &Inst, copies: &mut Copies) {
                 copies.used(Holder::Component(arg, 0), how);
             }
         }
-        // Coordinates and data of images, and results, are what they have been computed as.
+        // Images and outputs take floats and integers alike, so being an operand of theirs is no use: how the word is
+        // computed with before decides.
         (Op::Image(_) | Op::StoreOutput { .. }, ..) => {}
         (_, _, args) => {
             for &arg in args {

@@ -46,7 +46,7 @@ pub(super) enum InputPlace {
 pub(super) struct Block {
     /// The block's place.
     pub place: InputPlace,
-    /// Offsets of the floats.
+    /// Byte offsets of the floats.
     pub floats: Vec<usize>,
 }
 
@@ -299,7 +299,7 @@ fn attribute_writes(
     each.collect()
 }
 
-/// Distance of a vertex from one whose edges all drivers draw alike.
+/// How far a vertex is from one whose edges all drivers draw alike; 0 for such a vertex.
 fn corner_flaw(c: &Corner) -> f64 {
     let numbers = [c.at[0], c.at[1], c.depth.0, c.w];
     if numbers.iter().any(|n| !n.is_finite()) {
@@ -317,7 +317,7 @@ fn corner_flaw(c: &Corner) -> f64 {
     near + far + unsteady
 }
 
-/// Distance of a triangle strip from a usable picture, and its share of the screen.
+/// How far a triangle strip is from a usable picture (0: it is one), and its share of the screen.
 fn strip_flaw(Corners { all, cut, .. }: &Corners, extent: [u32; 2]) -> (f64, f64) {
     let [width, height] = extent.map(f64::from);
     let away = |c: &Corner| [c.at[0] / width, c.at[1] / height].map(|n| (n - 0.5).abs() * 2.0);
@@ -335,7 +335,7 @@ fn strip_flaw(Corners { all, cut, .. }: &Corners, extent: [u32; 2]) -> (f64, f64
     (flaw, covered / f64::from(PLACES * PLACES))
 }
 
-/// Distance of points from a usable picture, and the share of good points.
+/// How far points are from a usable picture (0: they are one), and the share of good points.
 fn points_flaw(Corners { all, cut, .. }: &Corners) -> (f64, f64) {
     let flaws: Vec<f64> = all
         .iter()

@@ -45,9 +45,9 @@ pub(super) fn interpreted_where(
 pub struct Disagreement {
     /// Set, binding, element.
     pub place: (u32, u32, u32),
-    /// Values that differ.
+    /// Number of values that differ.
     pub count: usize,
-    /// The first of them.
+    /// The first value that differs.
     pub first: Difference,
 }
 
@@ -115,7 +115,7 @@ pub(super) fn too_vague(verdict: &MemoryVerdict) -> Option<String> {
     })
 }
 
-/// The verdict as it would be with narrow enough bounds.
+/// A verdict without its loose and uncertain values, as if all bounds were narrow enough.
 pub(super) fn certain(verdict: &MemoryVerdict) -> MemoryVerdict {
     MemoryVerdict { loose: 0, uncertain: 0, ..verdict.clone() }
 }

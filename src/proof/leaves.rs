@@ -11,7 +11,7 @@ pub(super) struct Leaf {
     pub at: usize,
     /// Width in bits.
     pub bits: Bits,
-    /// It is a float.
+    /// Whether it is a float.
     pub float: bool,
     /// Column and row, if it is part of a matrix.
     pub element: Option<[u32; 2]>,

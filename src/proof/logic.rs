@@ -18,7 +18,7 @@ const MOST: usize = 16;
 /// The stored bits that each channel may have; `None`: any.
 pub(super) type Allowed = [Option<Vec<u32>>; 4];
 
-/// The stored bits of a colour, before an operation.
+/// The stored bits that each channel of a colour may have, before an operation.
 ///
 /// # Errors
 /// A format that cannot be written.
@@ -41,7 +41,7 @@ pub(super) fn allowed(format: &NamedFormat, (bits, shadows): &ShadowedTexel) -> 
     Ok(out)
 }
 
-/// The results of an operation.
+/// The stored bits that each channel may have after an operation.
 pub(super) fn after(op: LogicOp, format: &NamedFormat, source: &Allowed, there: &Allowed) -> Allowed {
     let ignored = Some(vec![0]);
     let mut out = Allowed::default();

@@ -40,7 +40,7 @@ impl Sum for Alike {
 /// A texel, or a word, that differs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Apart {
-    /// Its index.
+    /// Index of the texel or word.
     pub at: usize,
     /// Our red, green, blue and alpha, or our word; integers unscaled.
     pub ours: [f64; 4],

@@ -132,7 +132,7 @@ fn bias(command: &Draw, corners: &[Corner; 3]) -> (f64, f64) {
     let area = (sides[0][0] * sides[1][1] - sides[0][1] * sides[1][0]).abs();
     let farthest = corners.iter().map(|c| c.depth.0).fold(0.0, f64::max);
     let off = corners.iter().map(|c| c.depth.1).fold(0.0, f64::max);
-    // A depth near a power of two has one step or half of it.
+    // A depth near a power of two may have the step of either side, one of which is half the other.
     let [least, most] = [farthest - off, farthest + off].map(|depth| depth_bias::step(bits, depth));
     let of_slope = f64::from(how.slope).abs() * (depth_bias::slope(&at) * ROUNDED + 2.0 * off) * longest / area;
     (all, of_slope + f64::from(how.constant).abs() * (most - least) + all.abs() * 2f64.powi(-12))

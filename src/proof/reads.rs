@@ -14,7 +14,7 @@ pub(super) struct Reads {
     pub buffers: BTreeMap<(u32, u32), Extent>,
     /// Images, by set and binding.
     pub images: BTreeSet<(u32, u32)>,
-    /// They depend on memory read by address.
+    /// Whether the values depend on memory read by address.
     pub addresses: bool,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Reads {
 pub(super) struct Extent {
     /// Constant offsets.
     bytes: BTreeSet<u64>,
-    /// There are reads at other offsets, which may be any.
+    /// Whether there are reads at other offsets, which may be any.
     any: bool,
 }
 

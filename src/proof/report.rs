@@ -76,7 +76,7 @@ pub struct Report {
     /// Whether linked pipelines and the whole-pipeline compile agree within the bounds; `None`: it was not linked or
     /// not run.
     pub same_as_whole: Option<bool>,
-    /// Whether their outputs are equal byte for byte.
+    /// Whether the outputs of linked pipelines and of the whole-pipeline compile are equal byte for byte.
     pub same_bytes: Option<bool>,
     /// Instructions of the longest run of one pipeline on the emulator.
     pub instructions: u64,
@@ -88,9 +88,9 @@ pub struct Report {
     pub exact: usize,
     /// Floats compared in the last seed.
     pub floats: usize,
-    /// Total time in milliseconds.
+    /// Time of the whole check in milliseconds.
     pub milliseconds: u64,
-    /// The parts of it spent in compiler and linker, emulator, interpreter, and driver.
+    /// Milliseconds of it that were spent in compiler and linker, emulator, interpreter, and driver.
     pub spent: [u64; 4],
 }
 

@@ -93,13 +93,13 @@ struct Style {
     below: u64,
     /// Largest difference of matrix elements from the identity.
     noise: f64,
-    /// Some attributes are nearly constant over all vertices.
+    /// Whether some attributes are nearly constant over all vertices.
     shared: bool,
-    /// The floats of a block are in ascending order.
+    /// Whether the floats of a block are in ascending order.
     ascending: bool,
-    /// Vectors of four are the rows of a matrix, in turn, and so are texels that the position depends on.
+    /// Whether vectors of four are the rows of a matrix, in turn, and so are texels that the position depends on.
     basis: bool,
-    /// Vectors of three are barycentric coordinates.
+    /// Whether vectors of three are barycentric coordinates.
     barycentric: bool,
     /// Contrast of textures.
     contrast: f64,
@@ -141,7 +141,7 @@ pub(super) struct Scene<'a> {
 #[derive(Clone)]
 pub(super) struct Candidate {
     pub inputs: Inputs,
-    /// Every vertex is in front of the eye, and the edges are stable: all drivers draw the same pixels.
+    /// Whether every vertex is in front of the eye and the edges are stable: then all drivers draw the same pixels.
     pub steady: bool,
     /// Share of the screen that is covered.
     pub covered: f64,

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 /// Known contents of a sample.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shaded {
-    /// A fragment passed: it was not killed, and its sample mask includes this sample.
+    /// Whether a fragment passed: it was not killed, and its sample mask includes this sample.
     pub passed: bool,
-    /// By location.
+    /// By location: what is known of the colour attachment.
     pub colors: BTreeMap<u32, Content>,
     pub depth: Option<(u64, Shadow)>,
     pub stencil: Option<(u64, Shadow)>,

@@ -35,7 +35,7 @@ pub struct Shrunk {
     pub inputs: Inputs,
     /// Attempts made.
     pub runs: u32,
-    /// No known attempt makes them smaller; otherwise the budget ran out.
+    /// Whether no known attempt makes them smaller; if not, the budget ran out.
     pub smallest: bool,
 }
 
@@ -122,7 +122,7 @@ struct Search<'a> {
     runs: u32,
     budget: u32,
     end: Option<Instant>,
-    /// The budget ran out before all attempts were made.
+    /// Whether the budget ran out before all attempts were made.
     out: bool,
     fails: &'a mut dyn FnMut(&Inputs) -> bool,
 }

@@ -34,7 +34,8 @@ impl StencilTest {
         self.now.get(&at).or(self.before.get(texel)).copied().unwrap_or(self.clear)
     }
 
-    /// Tests a fragment; `reference`: what its shader exports. `depth` tests the depth of one that passes.
+    /// Tests a fragment. `reference` is the stencil reference that its shader exports; `depth` makes the depth test of
+    /// a fragment that passes the stencil test.
     pub(super) fn test(
         &mut self,
         at: [u32; 2],

@@ -24,7 +24,7 @@ pub(super) struct Fill {
     pub below: u64,
     /// Contrast of texels around grey, up to about 1.
     pub contrast: f64,
-    /// Neighbouring texels are nearly the rows of identity matrices: shaders fetch matrices from textures.
+    /// Whether neighbouring texels are nearly the rows of identity matrices: shaders fetch matrices from textures.
     pub rows: bool,
 }
 

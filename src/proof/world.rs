@@ -146,9 +146,9 @@ fn texture(image: &Image) -> Result<Texture> {
     Ok(Texture { extent: image.extent, layers, samples, integer, step, selects, levels })
 }
 
-/// A texel in the order of the view's components, from these sources. `slack`: how far other decoders of blocks may be
-/// from each component. They, and those of 24 bits, of which a float does not hold the fractions, round other numbers
-/// than 0 and 1 differently.
+/// A texel with its components in the view's order, which `selects` gives. `slack`: how far the components of other
+/// decoders of compressed blocks may be from these. Those decoders, and formats of 24 bits, whose fractions a float
+/// does not hold, round all numbers but 0 and 1 in their own way.
 fn selected(format: &NamedFormat, selects: [u8; 4], texel: [u32; 4], slack: [f64; 4]) -> ShadowedTexel {
     let rounds = format.is_normalized() && (format.format.block() != [1; 2] || format.number == DataFormat::DEPTH_24);
     let shadows = selects.map(|select| {
@@ -167,13 +167,13 @@ fn texels(format: &NamedFormat, data: &[u8]) -> Vec<ShadowedTexel> {
     data.chunks_exact(format.format.bytes()).map(|texel| (format.decode(texel), [Shadow::NONE; 4])).collect()
 }
 
-/// What the interpreter knows of a binding after a run: exact values, and error bounds of others.
+/// What the interpreter knows of a binding after a run: exact values, and for the others error bounds.
 #[derive(Clone, Debug)]
 pub struct KnownContents {
     /// For texels: each channel of the format as 32 bits.
     memory: ShadowedMemory,
     format: Option<NamedFormat>,
-    /// The values that a word must have, if there are several: results of logic operations.
+    /// By index of a word: the values of which it must have one, if there are several, as results of logic operations.
     allowed: BTreeMap<usize, Vec<u32>>,
 }
 
@@ -233,7 +233,7 @@ impl KnownContents {
         Self { memory, format: Some(format), allowed: BTreeMap::new() }
     }
 
-    /// The same with the stored bits that channels of some texels may have.
+    /// These contents, with the stored bits that channels of some texels may have.
     pub(super) fn with_allowed(mut self, texels: impl Iterator<Item = (usize, Allowed)>) -> Self {
         let Some(format) = &self.format else { return self };
         let channels: Vec<usize> = format.channels().collect();

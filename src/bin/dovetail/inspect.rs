@@ -236,7 +236,8 @@ fn meaning(symbol: &LinkSymbol) -> String {
     }
 }
 
-/// The register words of a document; of one that has fields by name, as far as these tell them.
+/// The register words of a document. Version 3 names fields instead of words: of its words, only the bits that the
+/// named fields and other keys give are known.
 fn registers_of(document: &Document) -> Result<Vec<Register>> {
     let found = document.pipeline.iter().find(|(k, _)| k.as_str() == Some(".registers")).and_then(|(_, v)| v.as_map());
     let given = found.into_iter().flatten().filter_map(|(k, v)| {

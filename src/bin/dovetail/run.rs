@@ -126,7 +126,8 @@ fn unmatched(layout: &ResourceLayout, inputs: &Inputs) -> Vec<String> {
     found
 }
 
-/// What state and draw say differently, and what of the state a draw here does not do.
+/// Messages about values that the state and the draw give differently, and about parts of the state that a draw here
+/// ignores.
 fn unmatched_draw(state: &PipelineState, draw: &Draw) -> Vec<String> {
     let mut found = Vec::new();
     for target in &draw.targets {

@@ -1,6 +1,6 @@
-//! The order in which blocks are laid out: each after its predecessors except along back edges, loops contiguous with the
-//! block that goes back last, and what only one side of a branch reaches before what the other side reaches, the end of the
-//! shader last.
+//! The order in which blocks are laid out. Each block comes after its predecessors, except along back edges. The blocks
+//! of a loop are contiguous, and the one that goes back is the last of them. The blocks that only one side of a branch
+//! reaches come before those that the other side reaches. The end of the shader is last.
 
 use crate::ir::{BlockId, Shader, Terminator};
 use crate::workspace::{List, filled};

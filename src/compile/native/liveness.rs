@@ -17,7 +17,7 @@ pub struct Liveness {
     pub logical: Preds,
     /// Predecessors along linear edges.
     pub linear: Preds,
-    /// Number of each value that is live between blocks.
+    /// By value: its number, if it is live between blocks.
     place: List<Option<u32>>,
     /// The values by number.
     values: List<Val>,
@@ -31,7 +31,7 @@ struct Pairs {
     blocks: List<BlockId>,
     /// Each number, and where its blocks end in `blocks`.
     runs: List<(u32, usize)>,
-    /// By block, the last number.
+    /// By block: the last number that was added for it.
     last: List<u32>,
 }
 
@@ -60,7 +60,7 @@ impl Pairs {
         self.last[block.index()] == place
     }
 
-    /// By block, its numbers.
+    /// By block: the numbers that are paired with it.
     fn by_block(&self) -> Kept<Rows<u32>> {
         let mut rows = Kept::<Rows<u32>>::default();
         let starts = [0].into_iter().chain(self.runs.iter().map(|(_, end)| *end));
@@ -75,7 +75,7 @@ impl Pairs {
 }
 
 impl Liveness {
-    /// Computes it. The function must be verified.
+    /// Computes the liveness of a verified function.
     pub fn new(f: &MachineFunction) -> Self {
         let (logical, linear) = (Preds::logical(f), Preds::linear(f));
         let mut scan = Scan {
@@ -101,7 +101,7 @@ impl Liveness {
             let count = homes[own..].partition_point(|home| home.0 == place);
             let (own, rest) = homes[own..].split_at(count);
             homes = rest;
-            // From its uses back to its definition.
+            // The value is live from its uses back to its definitions.
             let preds = if f.class(values[place as usize]) == RegisterClass::Scalar { &linear } else { &logical };
             work.extend(uses.iter().map(|(_, block)| *block));
             while let Some(block) = work.pop() {
@@ -140,7 +140,7 @@ impl Liveness {
         self.place[val.index()].is_some_and(|place| self.live_in.of(block.index()).binary_search(&place).is_ok())
     }
 
-    /// Whether it is live between blocks at all.
+    /// Whether a value is live between blocks at all.
     pub fn is_global(&self, val: Val) -> bool {
         self.place[val.index()].is_some()
     }
@@ -183,11 +183,11 @@ pub fn args_at_end(f: &MachineFunction, block: BlockId) -> &[Operand] {
 struct Scan {
     place: List<Option<u32>>,
     values: List<Val>,
-    /// The block in which a value was last seen to be defined.
+    /// By value: the block in which it was last seen to be defined.
     defined: List<u32>,
-    /// Uses in blocks that have not defined the value before, by its number.
+    /// Uses in blocks that have not defined the value before: the number of the value, and the block.
     exposed: List<(u32, BlockId)>,
-    /// Blocks that define a value.
+    /// Definitions: the value, and the block that defines it.
     homes: List<(Val, BlockId)>,
 }
 

@@ -92,7 +92,7 @@ impl Cx<'_> {
     }
 }
 
-/// Moves a pointer by an index times a stride; the index has a bound, if any.
+/// Moves a pointer by an index times a stride in bytes. `bound` is the number of elements, if there is one.
 fn step(
     cx: &mut Cx<'_>,
     inst: &SpirvInst<'_>,
@@ -111,7 +111,7 @@ fn step(
     }
     let wide = if matches!(p.place, Storage::Global(_)) { Type::B64 } else { Type::B32 };
     let mut index = cx.index_value(index, wide).map_err(|e| e.at(inst.place()))?;
-    // What is beyond an array in a buffer is memory of the buffer, or robust.
+    // Beyond an array in a buffer is other memory of the buffer, or an access that is robust: no bound is marked there.
     let own = matches!(
         p.place,
         Storage::Local(_) | Storage::Table(_) | Storage::Shared | Storage::Input(_) | Storage::Output(_)

@@ -1,50 +1,52 @@
 //! What the front end knows of pointers as values: the buffers that each may point into.
 //!
-//! Ids between which pointers may flow are one class, whichever way they flow, and a variable that holds pointers stands for
-//! what it holds. Only a pointer that is taken from a buffer's variable does not join this with its class: the variable is one
-//! of the class's bases. So a loop that walks through one buffer has one base, whatever else the shader does with the buffer.
+//! Ids between which pointers may flow, in whichever direction, are one class; a variable that holds pointers is in the
+//! class of the pointers that it holds. A pointer that is taken from a buffer's variable does not join the two: the
+//! variable becomes one of the bases of the pointer's class. So a loop that walks through one buffer has one base,
+//! whatever else the shader does with the buffer.
 
 use super::types::{MemoryLayout, TypeId};
 use crate::ir::Access;
 use crate::workspace::{Kept, List};
 use rustc_hash::FxHashMap;
 
-/// What the conversion of pointers from and to values has to know.
+/// What has to be known to convert pointers to values and back.
 #[derive(Debug, Default)]
 pub struct VariablePointers {
-    /// What they may point into.
+    /// By class of pointers: the buffers that they may point into.
     pub bases: Bases,
-    /// Bits of a code that name the resource.
+    /// Number of low bits of a pointer's code that name the resource; the bits above are the index in its array.
     pub bits: u32,
-    /// Flags that a member of any struct may give to accesses.
+    /// Access flags that some struct member is decorated with: a pointer that is a value may point to that member.
     pub access: Access,
-    /// By class and pointee, the layout of what pointers to a matrix, a vector or an array of them point to.
+    /// By class and pointee (a matrix, a vector or an array of these): the memory layout of the pointee.
     pub layouts: Kept<FxHashMap<(u32, TypeId), MemoryLayout>>,
 }
 
 /// Classes of pointers, with the buffers that they may point into.
 #[derive(Debug, Default)]
 pub struct Bases {
-    /// By id, one of its class; the one that names the class, once all are known.
+    /// By id: another id of its class; once all flows are known, the id that names the class.
     classes: List<u32>,
-    /// Classes with the variable of a buffer.
+    /// Pairs of a class and the variable of a buffer that it may point into; before all flows are known, an id of the
+    /// class.
     variables: List<(u32, u32)>,
 }
 
 impl Bases {
-    /// Each id is a class of its own.
+    /// Classes without any flow: each id is a class of its own.
     pub fn new(bound: u32) -> Self {
         let mut bases = Self::default();
         bases.classes.extend(0..bound);
         bases
     }
 
-    /// Pointers of an id may be taken from the variable of a buffer.
+    /// Records that pointers of the id `to` may be taken from the variable of a buffer.
     pub fn take(&mut self, to: u32, variable: u32) {
         self.variables.push((to, variable));
     }
 
-    /// Pointers may flow between two ids.
+    /// Records that pointers may flow between two ids.
     pub fn join(&mut self, a: u32, b: u32) {
         let (a, b) = (self.name(a), self.name(b));
         if let Some(slot) = self.classes.get_mut(b as usize) {
@@ -52,7 +54,7 @@ impl Bases {
         }
     }
 
-    /// All is known: names the class of each id.
+    /// Names the class of each id, once all flows are recorded.
     pub fn finish(&mut self) {
         for id in 0..self.classes.len() as u32 {
             let class = self.name(id);
@@ -79,7 +81,7 @@ impl Bases {
         rest.iter().take_while(move |(of, _)| *of == class).map(|(_, variable)| *variable)
     }
 
-    /// The id that names a class so far. Chains to it are halved on the way.
+    /// The id that names a class so far. The chains of ids that lead to it are halved on the way.
     fn name(&mut self, id: u32) -> u32 {
         let mut at = id;
         loop {

@@ -31,11 +31,11 @@ pub struct SpirvCfg {
     pub reachable: PerBlock<bool>,
     /// By block, its merge declaration.
     pub headers: PerBlock<Option<Header>>,
-    /// By block, whether a block that is not before it in this order jumps to it.
+    /// By block: whether it, or a block after it in this order, jumps to it.
     pub repeats: PerBlock<bool>,
     /// Number of reachable blocks that return.
     pub returns: usize,
-    /// Whether one of them is in a loop.
+    /// Whether a reachable block that returns is in a loop.
     pub returns_in_loop: bool,
     /// By block, its nesting depth: constructs entered by their header and not yet ended by their merge block.
     pub nesting: PerBlock<u32>,
@@ -189,8 +189,8 @@ impl SpirvCfg {
         }
     }
 
-    /// Depth: the immediate dominator's, +1 if that is a header; a merge block has its header's. Returns for each block
-    /// whether one of the constructs around it is a loop.
+    /// Sets the nesting depth of each block: that of its immediate dominator, plus 1 if that is a header; for a merge
+    /// block, that of its header. Returns for each block whether one of the constructs around it is a loop.
     fn nest(&mut self) -> PerBlock<bool> {
         let mut repeated = filled(self.headers.len(), false);
         let mut headers: PerBlock<Option<usize>> = filled(self.headers.len(), None);

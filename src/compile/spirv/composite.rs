@@ -127,7 +127,7 @@ fn select(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<Option<LeafValues>> {
     if no_values || cx.types.is_variable_pointer(ty) {
         let [cond] = *cond.as_slice() else { return Err(inst.malformed("a vector condition for pointers")) };
         let (a, b) = (inst.id(1)?, inst.id(2)?);
-        // A value may be a null pointer, which a pointer cannot.
+        // A pointer that is a value may be null; one that is known in translation cannot.
         let known = [a, b].iter().all(|id| matches!(cx.known(*id), Some(Def::Pointer(_))));
         if known {
             let (a, b) = (cx.pointer(a)?, cx.pointer(b)?);

@@ -43,11 +43,11 @@ impl Span {
 /// The leaves of a constant.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ConstantLeaves {
-    /// Bits of each.
+    /// The bits of each leaf, in [`Constants::bits`].
     Bits(Span),
-    /// All zero.
+    /// All leaves are zero.
     Null,
-    /// Any value.
+    /// The leaves may have any value.
     Undef,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Constant {
     pub leaves: ConstantLeaves,
     /// Its own `SpecId`.
     pub spec: Option<u32>,
-    /// Operands that depend on some `SpecId`.
+    /// Operands that depend on some `SpecId`, in [`Constants::parts`].
     parts: Span,
     /// How to compute its value, if that is not known yet; the leaves then have the default values.
     pub late: Option<Late>,
@@ -93,9 +93,9 @@ impl Constant {
 #[derive(Debug, Default)]
 pub struct Constants {
     list: List<Constant>,
-    /// Leaves of the constants.
+    /// Bits of the leaves of all constants.
     bits: List<u64>,
-    /// Operands of the constants.
+    /// Operands, of all constants, that depend on some `SpecId`.
     parts: List<u32>,
     /// The request's values, sorted by id.
     overrides: List<(u32, u64)>,

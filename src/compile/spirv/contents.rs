@@ -1,13 +1,14 @@
-//! What local variables hold at the current place, as far as that is known from what was stored or loaded before: a load of
-//! it gives the value itself.
+//! What local variables are known to hold at the current place, by earlier stores and loads: a load of a known leaf
+//! gives its value and needs no code.
 //!
-//! Compilers keep every variable in memory, so without this much of what the passes go through would be loads, and vectors
-//! that are put together and taken apart. The stores stay, because others may load what they store; `dce` removes those
-//! that nothing loads.
+//! Compilers keep every variable in memory, so without this much of the code that the passes go through would be loads,
+//! and vectors that are put together and taken apart. The stores stay, because other loads may read what they store;
+//! `dce` removes the stores that no load reads.
 //!
-//! A note is valid where its place dominates the current one, and nothing else may have been stored there since. Blocks are
-//! translated in reverse postorder, so what runs between two places is translated between them, except for what comes around
-//! a loop: everything is forgotten at the start of a block that is jumped back to.
+//! A note of a leaf's value is valid if its place dominates the current one and nothing else may have been stored there
+//! since. Blocks are translated in reverse postorder, so code that runs between two places is translated between them,
+//! except for code that runs on the way around a loop: at the start of a block that is jumped back to, everything is
+//! forgotten.
 
 use crate::ir::{LocalId, Value};
 use crate::workspace::{Kept, List, filled, take};
@@ -17,16 +18,16 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place(u32);
 
-/// What is known of a place: those that dominate it.
+/// The places that dominate a place.
 #[derive(Clone, Copy, Debug, Default)]
 struct Dominators {
     parent: Place,
-    /// One further up, so that few steps lead to any of them.
+    /// A dominator further up, so that few steps lead to any of them.
     jump: Place,
     depth: u32,
 }
 
-/// A leaf of a variable.
+/// The value of a variable's leaf, with the place and the time of the store or load that made it known.
 #[derive(Clone, Copy, Debug)]
 struct Note {
     value: Value,
@@ -38,22 +39,22 @@ struct Note {
 /// two of them overlap.
 #[derive(Debug)]
 pub(super) struct Contents {
-    /// By variable and byte offset.
+    /// By variable and byte offset: the last note about the leaf.
     notes: Kept<FxHashMap<(LocalId, u32), Note>>,
     places: List<Dominators>,
     here: Place,
     /// A place that dominates the shader's exit, once something has jumped there.
     exit: Option<Place>,
-    /// By variable, the time from which on notes are valid.
+    /// By variable: the time from which on its notes are valid.
     valid: List<u32>,
-    /// The time from which on any note is valid.
+    /// The time from which on notes about any variable are valid.
     start: u32,
-    /// How often something was forgotten so far.
+    /// The current time: how often something was forgotten so far.
     now: u32,
 }
 
 impl Contents {
-    /// Nothing is known, at the start of the shader.
+    /// The state at the start of the shader, where nothing is known.
     pub(super) fn new() -> Self {
         let places = filled(1, Dominators::default());
         let here = Place::default();
@@ -65,12 +66,13 @@ impl Contents {
         self.here
     }
 
-    /// Goes to the start of a block, which is only reached from the end of a place. `again`: it is jumped back to.
+    /// Goes to the start of a block that is reached only by way of the end of `parent`. `again`: whether a later block
+    /// jumps back to it.
     pub(super) fn enter(&mut self, parent: Place, again: bool) {
         let above = self.above(parent);
         let further = self.above(above.jump);
         let next = self.above(further.jump);
-        // Two jumps of one length are followed by one over both.
+        // After two jumps of equal length, the new place gets a jump over both.
         let jump = if above.depth - further.depth == further.depth - next.depth { further.jump } else { parent };
         self.here = Place(self.places.len() as u32);
         self.places.push(Dominators { parent, jump, depth: above.depth + 1 });
@@ -80,7 +82,7 @@ impl Contents {
         }
     }
 
-    /// The current place ends with a jump to the shader's exit.
+    /// Records that the current place ends with a jump to the shader's exit.
     pub(super) fn leave(&mut self) {
         self.exit = Some(if self.exit.is_none() { self.here } else { Place::default() });
     }
@@ -112,7 +114,7 @@ impl Contents {
         (note.time >= from && self.is_passed(note.place)).then_some(note.value)
     }
 
-    /// The same of a variable that is stored only at one place; what it holds stays known in loops.
+    /// As [`Self::leaf`], for a variable of which only one value is ever stored: it stays known in loops.
     pub(super) fn only(&self, local: LocalId, offset: u32) -> Option<Value> {
         let note = self.notes.get(&(local, offset))?;
         self.is_passed(note.place).then_some(note.value)
@@ -123,7 +125,7 @@ impl Contents {
         self.notes.insert((local, offset), Note { value, place: self.here, time: self.now });
     }
 
-    /// Nothing is known of a variable any more.
+    /// Forgets what a variable holds.
     pub(super) fn forget(&mut self, local: LocalId) {
         self.now += 1;
         if self.valid.len() <= local.index() {

@@ -74,7 +74,7 @@ pub enum Storage {
     Handle {
         /// The variable.
         local: LocalId,
-        /// It is stored only at one place.
+        /// Whether only one value is ever stored to it.
         once: bool,
     },
     /// A constant table.
@@ -121,7 +121,7 @@ pub enum Storage {
 pub struct TexelPointer {
     /// Image descriptor.
     pub image: Value,
-    /// Its type: a [`Ty::Image`].
+    /// Type of the image: a [`Ty::Image`].
     pub image_type: TypeId,
     /// Components of the coordinate, layer included, b32.
     pub coords: SmallVec<[Value; 4]>,
@@ -142,8 +142,8 @@ pub struct Pointer {
     pub dynamic: Option<Value>,
     /// Known divisor of the run-time part (and of the base address of [`Storage::Global`]).
     pub dynamic_align: Align,
-    /// Bytes of the storage that the pointer stays in whatever the run-time part is: those of the outermost array that it
-    /// indexes. `None` if they are not known.
+    /// Byte range of the storage in which the pointer stays whatever the run-time part is: that of the outermost array
+    /// that it indexes. `None` if the range is not known.
     pub reach: Option<Range<u32>>,
     /// Constant part of the byte offset.
     pub constant: u32,
@@ -197,9 +197,9 @@ pub struct Cx<'a> {
     pub(super) contents: Contents,
     /// The only block that returns.
     pub(super) exit: BlockId,
-    /// Indices are marked with their bounds.
+    /// Whether indices are marked with their bounds, for a judge.
     pub(super) judged: bool,
-    /// Workgroup memory that is zero at the start, in bytes.
+    /// Byte ranges of workgroup memory that are zero at the start.
     pub(super) zeroed: List<Range<u32>>,
     /// Values read, defined and passed by jumps so far, and calls: a measure of work that the number of instructions
     /// does not bound.
@@ -214,7 +214,7 @@ pub struct Cx<'a> {
     pub(super) bindings: Kept<FxHashMap<Binding, ResourceId>>,
     /// By set and binding, whether a variable there is coherent or volatile.
     pub(super) shared_access: Kept<FxHashMap<(u32, u32), (bool, bool)>>,
-    /// The block of `descriptors`.
+    /// The IR block in which the values of `descriptors` were made.
     pub(super) descriptor_block: BlockId,
     /// Descriptors loaded in this block.
     pub(super) descriptors: Kept<FxHashMap<(ResourceId, u32, DescriptorPart), Value>>,

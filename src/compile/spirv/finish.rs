@@ -68,7 +68,7 @@ pub fn note_written(shader: &mut Shader) {
         }
         match inst.args.first().and_then(|d| shader.def(*d)).map(|d| &d.op) {
             Some(Op::Descriptor { resource, .. }) => written[resource.index()] = true,
-            // Selected at run time: it can be any.
+            // The descriptor is selected at run time, so any binding may be written.
             _ => return,
         }
     }

@@ -1,4 +1,4 @@
-//! Follows pointers that are values through the module, so that it is known into which buffers each may point.
+//! Follows pointers that are values through the module, to find the buffers that each may point into.
 
 use super::bases::Bases;
 use super::cx::{Cx, Def, SpirvInst, Storage};
@@ -7,7 +7,7 @@ use crate::error::Result;
 use rspirv::dr::Operand;
 use spirv::Op;
 
-/// Follows all pointers. Types, constants and global variables are declared.
+/// Follows all pointers of a module whose types, constants and global variables are declared.
 ///
 /// # Errors
 /// Malformed instructions.
@@ -43,8 +43,8 @@ fn function(cx: &Cx<'_>, bases: &mut Bases, function: &SpirvFunction<'_>) -> Res
     Ok(())
 }
 
-/// From all operands of an instruction to its result. A call's function stands for what it returns; its arguments flow to the
-/// parameters.
+/// Records that pointers flow from all operands of an instruction to its result. Of a call, only the function does: its
+/// id stands for the pointers that it returns. The arguments flow to the parameters.
 fn to_result(cx: &Cx<'_>, bases: &mut Bases, inst: &SpirvInst<'_>) {
     let Some(result) = inst.result_id.filter(|id| reaches_pointers(cx, *id)) else { return };
     let from = if inst.op() == Op::FunctionCall { inst.operands.get(..1) } else { Some(inst.operands) };
@@ -60,7 +60,7 @@ fn flow(cx: &Cx<'_>, bases: &mut Bases, to: u32, from: u32) {
         return;
     }
     match cx.known(from) {
-        // A null pointer is the same constant everywhere.
+        // A null pointer is one constant for all uses: through it, unrelated pointers would come into one class.
         Some(Def::Constant(_)) => {}
         Some(Def::Pointer(p)) if cx.pointer_at(*p).is_ok_and(|p| matches!(p.place, Storage::Buffer { .. })) => {
             bases.take(to, from);

@@ -11,7 +11,7 @@ use crate::ir::{AluOp, Bits, DenormMode, RoundMode, number};
 
 /// The conversion of one component.
 pub(super) struct Conversion {
-    /// `None` for bfloat16.
+    /// Width of the format; `None` for bfloat16.
     from: Option<Bits>,
     to: Option<Bits>,
     /// How results are rounded, and what becomes of denormals: by width.

@@ -35,7 +35,7 @@ const MAX_NESTING: u32 = 1023;
 pub(super) enum Return {
     /// The shader's exit.
     Exit,
-    /// Its only return ends in this block, with this result, once it has been translated.
+    /// The only return of the function: the block where it ends and the result, once it has been translated.
     Here(Option<(BlockId, Def)>),
     /// A continuation, with the result as its parameters.
     Join(BlockId, LeafTypes),
@@ -46,16 +46,16 @@ pub(super) struct Frame<'m> {
     pub number: u32,
     pub cfg: SpirvCfg,
     pub function: SpirvFunction<'m>,
-    /// The first IR block of each block; an unreachable one has it only if a header declares it.
+    /// By block: its first IR block; an unreachable block has one only if a header declares it.
     pub starts: PerBlock<Option<BlockId>>,
-    /// Number of values for a block's phis: the first parameters of its IR block.
+    /// By block: the number of values for its phis, which are the first parameters of its IR block.
     pub params: PerBlock<u32>,
-    /// The end of each block that has been translated.
+    /// By block: the place at its end, once it has been translated.
     ends: PerBlock<Place>,
     pub ret: Return,
     /// The block being translated.
     pub current: usize,
-    /// Constructs around it, including those around the calls.
+    /// Number of constructs around that block, including those around the calls.
     pub nesting: u32,
 }
 
@@ -64,7 +64,8 @@ pub(super) struct Frame<'m> {
 struct Cfgs(List<Option<SpirvCfg>>);
 
 impl Cfgs {
-    /// The control flow of a function; the caller has it until its translation ends. No function calls itself.
+    /// Takes the control flow of a function, until [`Self::put_back`]. A second caller cannot need it meanwhile, since
+    /// no function calls itself.
     fn take(&mut self, n: usize, f: &SpirvFunction<'_>) -> Result<SpirvCfg> {
         match self.0.get_mut(n).and_then(Option::take) {
             Some(cfg) => Ok(cfg),
@@ -242,7 +243,7 @@ fn begin(cx: &mut Cx<'_>, end: BlockId) {
 /// Definition of an argument in the callee: a copy of the caller's.
 fn argument(cx: &mut Cx<'_>, id: u32) -> Result<Def> {
     match cx.def(id)? {
-        // Its parameter is a value like any other: the callee may ask whether it is a constant.
+        // A late constant is passed as plain values: the callee may ask whether its parameter is a constant.
         Def::Constant(_) if cx.is_late(id) => {
             let values = cx.values(id)?;
             Ok(cx.values_def(&values))

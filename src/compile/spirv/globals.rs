@@ -266,7 +266,7 @@ fn variable(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, usage: &Usage) -> Result<Poin
                 return Ok(Pointer::new(Storage::Table(table), pointee, MemoryLayout::PACKED));
             }
             let local = cx.new_local(id, pointee)?;
-            // A function that stores to it may be called several times.
+            // Not `once`: a function that stores to the variable may be called several times, with other values.
             let handle = Storage::Handle { local, once: false };
             let place = if cx.types.is_handle(pointee) { handle } else { Storage::Local(local) };
             let pointer = Pointer::new(place, pointee, MemoryLayout::PACKED);

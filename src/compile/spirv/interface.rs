@@ -34,9 +34,9 @@ pub struct Interface {
 #[derive(Debug)]
 struct Input {
     ty: TypeId,
-    /// In [`Interface::input_leaves`].
+    /// Its leaves, as a range of [`Interface::input_leaves`].
     leaves: Range<usize>,
-    /// The copy for dynamic indexing.
+    /// The local variable with its copy, once it is dynamically indexed.
     local: Option<LocalId>,
 }
 
@@ -62,9 +62,9 @@ impl Interface {
 #[derive(Debug)]
 struct Output {
     local: LocalId,
-    /// In [`Interface::output_leaves`].
+    /// Its leaves, as a range of [`Interface::output_leaves`].
     leaves: Range<usize>,
-    /// There is a store at a dynamic offset.
+    /// Whether there is a store at a dynamic offset of which no limits are known.
     all_written: bool,
 }
 
@@ -73,7 +73,7 @@ struct OutputLeaf {
     at: Leaf,
     slot: OutputSlot,
     kind: NumericKind,
-    /// A store may reach it.
+    /// Whether a store may reach it.
     written: bool,
 }
 
@@ -88,9 +88,9 @@ struct Decor {
     no_perspective: bool,
     centroid: bool,
     sample: bool,
-    /// An array of the values of each vertex.
+    /// Whether the variable is an array with a value for each vertex.
     per_vertex: bool,
-    /// Read by `InterpolateAtVertexAMD`, which says which vertex's value.
+    /// Whether the variable is read by `InterpolateAtVertexAMD`, which names the vertex whose value it reads.
     explicit: bool,
 }
 

@@ -16,7 +16,8 @@ use rspirv::dr::Operand;
 use smallvec::SmallVec;
 use spirv::{MemoryAccess, Op};
 
-/// Leaves of a value up to which what a variable holds is remembered; more has an array that is copied whole.
+/// Most leaves of an access for which the contents of a variable are remembered. Larger values are mostly arrays that
+/// are copied whole.
 const MOST_HELD: usize = 64;
 
 /// Memory operands of one access.
@@ -24,7 +25,7 @@ const MOST_HELD: usize = 64;
 pub struct Operands {
     /// `Volatile`, `Nontemporal` and coherence.
     pub access: Access,
-    /// `Aligned`.
+    /// The alignment that `Aligned` states.
     pub align: Option<Align>,
 }
 
@@ -77,8 +78,8 @@ fn operands(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize) -> Result<(Operand
     let mut next = at + 1;
     if mask.contains(MemoryAccess::ALIGNED) {
         let align = inst.literal(next)?;
-        // Compilers write 0 for members whose alignment they do not know (glslang, in Mesa's own kernels), and strides that
-        // are no power of two, where the largest one that divides it holds.
+        // Compilers write 0 for members whose alignment they do not know (glslang, in Mesa's own kernels), and strides
+        // that are no power of two: then the largest power of two that divides the stride holds.
         out.align = Align::from_bytes((align & align.wrapping_neg()).min(256));
         next += 1;
     }
@@ -86,7 +87,7 @@ fn operands(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize) -> Result<(Operand
     out.access.nontemporal = mask.contains(MemoryAccess::NONTEMPORAL);
     for flag in [MemoryAccess::MAKE_POINTER_AVAILABLE, MemoryAccess::MAKE_POINTER_VISIBLE] {
         if mask.contains(flag) {
-            // A scope within the workgroup needs it as well: a workgroup's waves may run on two compute units.
+            // The scope of the workgroup needs coherence too: a workgroup's waves may run on two compute units.
             let scope = cx.const_u32(inst.id(next)?)?;
             out.access.coherent |= scope != spirv::Scope::Invocation as u32 && scope != spirv::Scope::Subgroup as u32;
             next += 1;
@@ -243,7 +244,8 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// The variable whose leaves an access reads or writes, if it is known which, and they are few enough to remember.
+    /// The local variable that an access reads or writes, if its leaves are at known offsets and few enough to be
+    /// remembered, and it is not volatile.
     fn tracked(&self, pointer: &Pointer, operands: Operands, leaves: usize) -> Option<LocalId> {
         match pointer.place {
             Storage::Local(local) if pointer.dynamic.is_none() && leaves <= MOST_HELD => {
@@ -253,7 +255,8 @@ impl Cx<'_> {
         }
     }
 
-    /// The leaves that a load gives, if all are known. Each has its offset from the pointer, and its type.
+    /// The values that a load gives, if those of all its leaves are known. `leaves` has their offsets from the pointer,
+    /// and their types.
     fn held(
         &self,
         pointer: &Pointer,
@@ -277,14 +280,14 @@ impl Cx<'_> {
         all.ok_or_else(|| Error::unsupported("image or sampler in a variable", what))
     }
 
-    /// Notes the leaves that a load gave, each with its offset from the pointer.
+    /// Notes the values that an access loaded or stored, each with the offset of its leaf from the pointer.
     fn hold(&mut self, pointer: &Pointer, operands: Operands, leaves: impl ExactSizeIterator<Item = (u32, Value)>) {
         if let Some(local) = self.tracked(pointer, operands, leaves.len()) {
             leaves.for_each(|(offset, v)| self.contents.note(local, pointer.constant.wrapping_add(offset), v));
         }
     }
 
-    /// Notes the leaves that a store wrote. If it is not known which these are, nothing is known of the variable any more.
+    /// Notes the values that a store wrote. If it is not known which leaves these are, the whole variable is forgotten.
     fn wrote(&mut self, pointer: &Pointer, operands: Operands, leaves: impl ExactSizeIterator<Item = (u32, Value)>) {
         match pointer.place {
             Storage::Local(local) if self.tracked(pointer, operands, leaves.len()).is_none() => {
@@ -294,7 +297,8 @@ impl Cx<'_> {
         }
     }
 
-    /// The leaves of one access as stored: booleans as 32 bits, vectors split and recombined.
+    /// The value that one access stores for its leaves: booleans become 32 bits; components taken from one vector, in
+    /// order, become that vector again.
     fn stored(&mut self, parts: &[Value]) -> Value {
         let whole = parts.first().and_then(|v| self.b.shader.def(*v)).and_then(|d| d.args.first().copied());
         if let Some(whole) = whole

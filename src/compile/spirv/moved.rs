@@ -1,6 +1,7 @@
-//! Large values that are only moved: a structure that a call takes by value is loaded from one variable, and stored to another
-//! as it is. A loop copies it, so that it has no leaves. It must have more than registers could hold, must come from a variable
-//! of the invocation, and must have one use, a store or a return that follows in its block before anything else is written.
+//! Large values that are only moved: a structure that a call takes by value is loaded from one variable, and stored to
+//! another as it is. A loop copies it, instead of a load and a store for each leaf. It must have more leaves than
+//! registers could hold, must come from a variable of the invocation, and must have one use, a store or a return that
+//! follows in its block before anything else is written.
 
 use super::cx::{Cx, Def, Pointer, SpirvInst, Storage};
 use super::decode::Insts;
@@ -18,9 +19,9 @@ const MOST_STEPS: usize = 64;
 /// Instructions of a block after the one at hand.
 #[derive(Clone, Copy)]
 pub(super) struct Rest<'m> {
-    /// The block's.
+    /// All instructions of the block.
     pub insts: Insts<'m>,
-    /// How many are done.
+    /// Number of them that are done, with the one at hand.
     pub done: usize,
 }
 

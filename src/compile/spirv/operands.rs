@@ -43,8 +43,8 @@ pub fn set_result(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, values: impl Into<LeafV
     Ok(())
 }
 
-/// The components of an integer, in 32 bits: extended as its type says. What 32 bits do not hold becomes the nearest that they
-/// do, because what is out of range has to stay so.
+/// The components of an integer, in 32 bits: extended as its type says. A component that does not fit becomes the
+/// nearest number that does, because one that is out of range has to stay so.
 ///
 /// # Errors
 /// Malformed: not an integer.

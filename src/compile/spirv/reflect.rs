@@ -38,9 +38,9 @@ pub struct ModuleInfo {
     pub entry_points: Vec<EntryPointInfo>,
     /// Declared capabilities, SPIR-V's names, without duplicates.
     pub capabilities: Vec<String>,
-    /// Some subgroup capability is declared: wave size can change meaning.
+    /// Whether some subgroup capability is declared: wave size can change meaning.
     pub uses_subgroups: bool,
-    /// A cooperative matrix capability is declared.
+    /// Whether a cooperative matrix capability is declared.
     pub cooperative_matrix: bool,
     /// Specialization constants, sorted by id.
     pub spec_constants: Vec<SpecConstantInfo>,
@@ -152,7 +152,7 @@ impl Facts {
         Ok(())
     }
 
-    /// Sorted by `SpecId`, each with its result id.
+    /// The constants sorted by `SpecId`, and their result ids in the same order.
     fn spec_constants(&self) -> (Vec<SpecConstantInfo>, Vec<u32>) {
         let described = self.constants.iter().filter_map(|&(ty, result, default)| {
             let id = *self.spec_ids.get(&result)?;

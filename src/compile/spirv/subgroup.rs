@@ -190,9 +190,9 @@ pub(super) fn bit(cx: &mut Cx<'_>, mask: Value, index: Value) -> Value {
     cx.b.convert(AluOp::Trunc, shifted, Type::B1)
 }
 
-/// The bits of a mask that stand for invocations of the subgroup: no others count.
+/// Clears the bits of a mask that do not stand for invocations of the subgroup: they do not count.
 fn within_subgroup(cx: &mut Cx<'_>, mask: Value) -> Value {
-    // A ballot has no others.
+    // A ballot has no bits beyond the subgroup.
     if cx.b.shader.def(mask).is_some_and(|def| def.op == IrOp::Subgroup(SubgroupOp::Ballot)) {
         return mask;
     }
@@ -204,8 +204,8 @@ fn within_subgroup(cx: &mut Cx<'_>, mask: Value) -> Value {
     cx.b.alu(AluOp::IAnd, &[mask, lanes])
 }
 
-/// The number of the first or last set bit of a ballot. If no invocation has one the result is undefined, so that for the
-/// first bit those beyond the subgroup do not matter.
+/// The number of the first or last set bit of a ballot. If no invocation of the subgroup has its bit set, the result is
+/// undefined; so bits beyond the subgroup matter only for the last one.
 fn find(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize, op: AluOp) -> Result<Value> {
     let mut mask = mask(cx, inst, at)?;
     if op == AluOp::FindUMsb {

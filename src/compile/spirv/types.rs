@@ -130,9 +130,9 @@ struct TyData {
     filled: Members,
     /// Explicit size of a struct in bytes, saturating. Enclosing types do not change it.
     explicit: u32,
-    /// It is a bfloat16, or has a part that is.
+    /// Whether the type is a bfloat16, or has a part that is one.
     bfloat: bool,
-    /// It is a variable pointer, has a part that is, or is a pointer to such.
+    /// Whether the type is a variable pointer, has a part that is one, or is a pointer to such a type.
     pointers: bool,
 }
 
@@ -178,7 +178,7 @@ pub struct Types {
     /// Indices of members that have leaves: visiting others would cost time for each value of the type.
     filled: List<u32>,
     has_bfloat: bool,
-    /// Pointers to storage buffers and to workgroup memory are values: see `variable_pointers`.
+    /// Whether pointers to storage buffers and to workgroup memory are values: see `variable_pointers`.
     pub(super) variable_pointers: bool,
 }
 

@@ -20,9 +20,9 @@ const MAX_CALL_DEPTH: usize = 96;
 struct Variable {
     /// The id of the only value stored to the whole variable, 0 if none.
     stored: u32,
-    /// It is written in another way, or used by an instruction that is not handled here.
+    /// Whether it is written in another way, or used by an instruction that is not handled here.
     escapes: bool,
-    /// Indexed by a value that is not constant.
+    /// Whether it is indexed by a value that is not constant.
     dynamic: bool,
 }
 
@@ -31,7 +31,7 @@ struct Variable {
 pub struct Usage {
     /// By id, the number of mentions, up to 2.
     used: List<u8>,
-    /// The variable that a pointer points into, by id; 0 if unknown.
+    /// By id of a pointer: the variable that it points into; 0 if that is unknown.
     roots: List<u32>,
     variables: List<Variable>,
     /// Initialized workgroup variables that the entry point lists.
@@ -49,8 +49,8 @@ impl Usage {
         self.used.get(id as usize) == Some(&1)
     }
 
-    /// Whether it is a workgroup variable that the entry point lists and that has an initial value, though perhaps no
-    /// instruction mentions it: the same memory may have another name.
+    /// Whether an id is a workgroup variable that the entry point lists and that has an initial value, though perhaps
+    /// no instruction mentions it: the same memory may have another name.
     pub fn is_initialized(&self, id: u32) -> bool {
         self.initialized.contains(&id)
     }
@@ -230,12 +230,12 @@ impl Usage {
         }
     }
 
-    /// Whether an instruction of a function defines this id (then its own entry has `dynamic`).
+    /// Whether an instruction of a function defines this id: such an id's own entry has `dynamic`.
     fn is_computed(&self, id: u32) -> bool {
         self.root(id) == 0 && self.variables.get(id as usize).is_some_and(|v| v.dynamic)
     }
 
-    /// Whether a variable is only accessed as a whole, and stored only one value.
+    /// Whether only one value is ever stored to a variable, and only to the whole of it.
     pub fn is_stored_once(&self, id: u32) -> bool {
         self.variables.get(id as usize).is_some_and(|v| !v.escapes && v.stored != 0)
     }

@@ -59,7 +59,7 @@ pub fn follow(cx: &mut Cx<'_>) -> Result<()> {
 #[derive(Clone, Copy, PartialEq)]
 struct Candidate {
     resource: ResourceId,
-    /// It is one descriptor.
+    /// Whether the binding is one descriptor, not an array of them.
     single: bool,
 }
 
@@ -120,7 +120,7 @@ impl Cx<'_> {
         let mut pointer = Pointer::new(Storage::Shared, pointee, layout);
         pointer.access = self.variable_pointers.access;
         if class == StorageClass::Workgroup {
-            // It is not known any more to which variable an access belongs.
+            // The pointer may point into any workgroup variable, so accesses are not told apart by variable any more.
             self.b.shader.shared_variables.clear();
         } else {
             (pointer.place, pointer.access) = self.place_of_code(code, id)?;
@@ -219,7 +219,8 @@ impl Cx<'_> {
         out
     }
 
-    /// The layout of what a pointer into memory of a class points to. Workgroup memory has either blocks or other variables.
+    /// The memory layout of the pointee of pointers into memory of a class. Workgroup memory has either blocks or other
+    /// variables.
     fn value_layout(&self, class: StorageClass) -> MemoryLayout {
         let blocks = self.module.capabilities.contains(&Capability::WorkgroupMemoryExplicitLayoutKHR);
         match class {
@@ -228,7 +229,8 @@ impl Cx<'_> {
         }
     }
 
-    /// The layout of what the pointers of an id's class and type point to, which is `first` if none has been a value before.
+    /// The memory layout of the pointee that all pointers of an id's class and type have; it becomes `first` if none of
+    /// them has been a value before.
     fn strided_layout(
         &mut self,
         id: u32,

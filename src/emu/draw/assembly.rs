@@ -2,8 +2,8 @@
 
 use crate::emu::inputs::Topology;
 
-/// The primitives of a number of vertices, each with its provoking vertex first: of those that it has, the last if
-/// `last_provoking`. Points and lines repeat a vertex.
+/// The vertices of each primitive that so many vertices make, the provoking vertex first: it is the last one of the
+/// primitive if `last_provoking`, otherwise the first. Points and lines repeat a vertex.
 pub fn primitives(topology: Topology, vertices: usize, last_provoking: bool) -> Vec<[usize; 3]> {
     let mut all = from_first(topology, vertices);
     if last_provoking {
@@ -17,8 +17,8 @@ pub fn primitives(topology: Topology, vertices: usize, last_provoking: bool) -> 
     all
 }
 
-/// The provoking vertex is the first. Every second triangle of a strip swaps the other two, so that all have the same
-/// winding.
+/// [`primitives`] whose first vertex is the provoking one. Every second triangle of a strip swaps the other two, so
+/// that all have the same winding.
 fn from_first(topology: Topology, vertices: usize) -> Vec<[usize; 3]> {
     let strip = |corners: usize| 0..(vertices + 1).saturating_sub(corners);
     let list = |corners: usize| (0..vertices / corners).map(move |n| n * corners);

@@ -11,8 +11,8 @@ pub fn of(command: &Draw) -> Option<DepthBias> {
     command.fixed.depth_bias.filter(|_| command.topology.kind() == PrimitiveKind::Triangles)
 }
 
-/// The bias of a triangle, or what clipping has left of it. `bits`: those of the integers in the depth attachment; `None` if it
-/// holds floats.
+/// The bias of a triangle, or of the polygon that clipping has left of it. `bits`: width of the integers in the depth
+/// attachment; `None` if it holds floats.
 pub fn bias(how: &DepthBias, bits: Option<u8>, corners: &[Corner]) -> f64 {
     let farthest = corners.iter().map(|corner| corner[2]).fold(0.0, f64::max);
     let sum = f64::from(how.slope) * slope(corners) + f64::from(how.constant) * step(bits, farthest);
@@ -24,8 +24,9 @@ pub fn bias(how: &DepthBias, bits: Option<u8>, corners: &[Corner]) -> f64 {
     }
 }
 
-/// The unit of the constant bias: the smallest difference of depths that an attachment shows, which with floats is smaller near
-/// 0. Vulkan lets a driver take twice that of integers, and lavapipe does (measured with 16 bits).
+/// The unit of the constant bias: the smallest difference between depths that the attachment can hold. For floats it is
+/// that of the farthest depth, and smaller near 0. For integers Vulkan lets a driver take twice that difference, and
+/// lavapipe does (measured with 16 bits).
 pub fn step(bits: Option<u8>, farthest: f64) -> f64 {
     /// Bits of a float's mantissa.
     const MANTISSA: i32 = 23;
@@ -36,7 +37,8 @@ pub fn step(bits: Option<u8>, farthest: f64) -> f64 {
     }
 }
 
-/// Most that the depth changes from a pixel to the next one along an axis, of which Vulkan says that it may be used.
+/// The maximum depth slope: the change of the depth from one pixel to the next, along x or y, whichever is greater.
+/// Vulkan allows this in place of the gradient's length.
 pub fn slope(corners: &[Corner]) -> f64 {
     // The sum of cross products is a normal of the plane, however many corners it has.
     let mut normal = [0.0; 3];

@@ -70,9 +70,9 @@ pub struct Primitive {
     pub number: u32,
     /// Its vertices, the provoking one first.
     pub vertices: [usize; 3],
-    /// It is front-facing.
+    /// Whether it is front-facing.
     pub front: bool,
-    /// It is a point: i and j are point coordinates.
+    /// Whether it is a point: then i and j are point coordinates.
     pub point: bool,
     /// Target layer.
     pub layer: u32,
@@ -98,17 +98,17 @@ pub struct Spot {
 /// One pixel of a quad, covered or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QuadPixel {
-    /// Its centre.
+    /// Interpolants at the pixel's centre.
     pub centre: Spot,
-    /// The shaded sample; if the whole pixel is shaded, the first.
+    /// Interpolants at the shaded sample; if the whole pixel is shaded, at the first.
     pub sample: Spot,
-    /// A point inside the primitive.
+    /// Interpolants at a point of the pixel inside the primitive.
     pub centroid: Spot,
     /// Samples that the primitive covers, one bit per sample.
     pub covered: u32,
-    /// Samples that the result is written to.
+    /// Samples that the result is written to, one bit per sample.
     pub live: u32,
-    /// The primitive covers the whole pixel.
+    /// Whether the primitive covers the whole pixel.
     pub fully: bool,
     /// Depth of each sample.
     pub depths: [f32; MAX_SAMPLES],
@@ -132,7 +132,7 @@ pub struct Quad {
 /// Outputs of a fragment shader for a pixel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pixel {
-    /// It was not killed.
+    /// Whether it was not killed.
     pub alive: bool,
     /// Depth, if exported.
     pub depth: Option<f32>,
@@ -150,19 +150,19 @@ pub trait Shaders {
     fn vertices(&mut self, ids: &[VertexId]) -> Result<Vec<Vertex>>;
     /// Runs the fragment shader, for every quad.
     fn fragments(&mut self, vertices: &[Vertex], primitives: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>>;
-    /// Depth is always tested before the fragment shader.
+    /// Whether depth is always tested before the fragment shader.
     fn early_depth(&self) -> bool {
         false
     }
-    /// The vertex shader reads the primitive id, so primitives share no vertices.
+    /// Whether the vertex shader reads the primitive id, so that primitives share no vertices.
     fn numbers_primitives(&self) -> bool {
         false
     }
-    /// Nothing is rasterized.
+    /// Whether nothing is rasterized.
     fn discards(&self) -> bool {
         false
     }
-    /// Per-sample shading.
+    /// Whether every sample is shaded on its own.
     fn per_sample(&self) -> bool {
         false
     }
@@ -175,9 +175,9 @@ pub trait Shaders {
 pub struct Targets {
     /// Colour attachments.
     pub colors: Vec<ColorTarget>,
-    /// Depth.
+    /// Depth attachment.
     pub depth: Option<DepthTarget>,
-    /// Stencil.
+    /// Stencil attachment.
     pub stencil: Option<StencilTarget>,
     /// Stencil tests of front and back faces.
     stencil_faces: Option<[inputs::StencilFace; 2]>,

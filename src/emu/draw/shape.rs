@@ -11,8 +11,8 @@ pub(super) fn point(corner: &Corner, size: f64) -> Vec<[Corner; 3]> {
     square(corner, size, |s, t| [1.0 - s - t, s, t])
 }
 
-/// The triangles of a line. Values change only along it: where an end is not at a right angle, the vertices there have
-/// those of the nearest place on the line.
+/// The triangles of a line. Values change only along the line: where its end is not at a right angle to it, a vertex
+/// has the values of the nearest place on the line.
 pub(super) fn line([from, to]: [&Corner; 2], fixed: &FixedFunction) -> Vec<[Corner; 3]> {
     let places = raster::line([from.at, to.at], fixed.width(), fixed.bresenham);
     let along = [to.at[0] - from.at[0], to.at[1] - from.at[1]];
@@ -27,7 +27,7 @@ pub(super) fn line([from, to]: [&Corner; 2], fixed: &FixedFunction) -> Vec<[Corn
     vec![[a, b, c], [b, d, c]]
 }
 
-/// The corner at a part of the way between two.
+/// The values of a corner at this part of the way between two; its position is that of the first.
 fn between(from: &Corner, to: &Corner, part: f64) -> Corner {
     let mix = |a: f64, b: f64| a + (b - a) * part;
     let inverse_w = mix(from.inverse_w, to.inverse_w);
@@ -42,8 +42,9 @@ fn between(from: &Corner, to: &Corner, part: f64) -> Corner {
     }
 }
 
-/// The triangles of a polygon that clipping has left of a triangle. Lines and points are those of the triangle itself, not
-/// of the edges and vertices that clipping adds. `sizes`: those of the triangle's vertices as points.
+/// The triangles of a polygon that clipping has left of a triangle. Lines and points are those of the triangle itself,
+/// not of the edges and vertices that clipping adds. `sizes`: edge lengths in pixels of the triangle's vertices as
+/// points.
 pub(super) fn polygon(outline: &[Corner], fixed: &FixedFunction, sizes: [f64; 3]) -> Vec<[Corner; 3]> {
     let next = || outline.iter().cycle().skip(1);
     match (fixed.polygon_mode, outline) {

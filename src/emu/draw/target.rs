@@ -137,7 +137,7 @@ pub struct DepthTarget {
     pub state: inputs::Depth,
     /// The range that depths are clamped to.
     pub range: [f32; 2],
-    /// Bits of the integers that it stores; `None`: it stores floats.
+    /// Width in bits of the integers that it stores; `None` if it stores floats.
     pub bits: Option<u8>,
 }
 
@@ -153,7 +153,7 @@ impl DepthTarget {
         self.data = first_samples(&self.data, self.width as usize * height as usize, samples);
     }
 
-    /// Rounds a depth to the attachment's format.
+    /// A depth rounded to the attachment's format.
     fn held(&self, depth: f32) -> f32 {
         let depth = if depth.is_nan() { depth } else { depth.max(self.range[0]).min(self.range[1]) };
         let Some(bits) = self.bits else { return depth };
@@ -201,7 +201,7 @@ impl StencilTarget {
         self.data.get_mut(y as usize * self.width as usize + x as usize)
     }
 
-    /// Writes the shader's reference, or without one the draw's.
+    /// Writes the stencil reference of the shader, or that of the draw if the shader exports none.
     pub fn replace(&mut self, at: [u32; 2], reference: Option<u8>) {
         let reference = reference.unwrap_or(self.state.reference);
         if let Some(there) = self.texel(at) {

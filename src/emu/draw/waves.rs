@@ -28,7 +28,7 @@ pub struct MachineShaders<'a> {
     tables: Tables,
     limits: RunLimits,
     trace: Option<&'a mut Trace>,
-    /// Scratch offset of every wave, and scratch size.
+    /// Bytes of scratch memory of a wave, which is also the scratch offset of every wave.
     scratch: u32,
     /// Execution statistics.
     pub stats: RunStats,
@@ -188,8 +188,9 @@ impl<'a> MachineShaders<'a> {
         Ok(())
     }
 
-    /// For each quad, the slot that holds the first vertex of its triangle. The hardware begins with any slot. Here only those
-    /// shaders meet another than the first that can tell, so that the results of others are rounded as usual.
+    /// By quad: the slot that holds the first vertex of its triangle. The hardware begins with any slot. Here the first
+    /// vertex is in another slot than the first only for shaders that can tell, so that the results of others are
+    /// rounded as usual.
     fn first_slots(&self, primitives: &[Primitive], quads: &[Quad]) -> Vec<usize> {
         let mut words = (0..32).filter_map(|n| self.pipeline.registers.get(reg::SPI_PS_INPUT_CNTL.nth(n)));
         let passed =

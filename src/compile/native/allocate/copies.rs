@@ -47,9 +47,9 @@ pub struct CopyScratch {
 #[derive(Debug)]
 pub struct Moves {
     list: List<Move>,
-    /// Number of copies not done that read a register.
+    /// By register code: the number of copies that read the register and are not done yet.
     readers: List<u16>,
-    /// The copy into a register.
+    /// By register code: the index in `list` of the copy that writes the register.
     into: List<Option<u16>>,
     ready: List<u16>,
 }
@@ -71,7 +71,7 @@ impl Default for Moves {
 }
 
 impl Moves {
-    /// Adds a copy; one of a register to itself is none.
+    /// Adds a copy. A copy of a register to itself is left out.
     pub fn add(&mut self, to: PhysReg, from: CopySource) {
         if from == CopySource::Reg(to) {
             return;

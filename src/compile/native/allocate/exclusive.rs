@@ -13,10 +13,10 @@ use crate::error::{Error, Result};
 use crate::workspace::{List, filled};
 use smallvec::SmallVec;
 
-/// Values with registers of their own, as a run.
+/// Exclusive values that one run names, and that therefore need consecutive registers; or a single exclusive value.
 pub(super) struct Group {
     pub(super) members: SmallVec<[Val; 16]>,
-    /// First and last instruction of their range.
+    /// Indices of the first and the last instruction of the code that the values cover.
     pub(super) first: u32,
     pub(super) last: u32,
 }
@@ -56,17 +56,17 @@ pub fn assign(f: &MachineFunction, live: &Liveness, usable: &RegSet, loc: &mut [
     Ok(taken)
 }
 
-/// The numbers of scalar and of vector registers that this takes.
+/// The numbers of scalar and of vector registers that the exclusive values take.
 ///
 /// # Errors
-/// There are not enough.
+/// There are not enough registers.
 pub fn assigned(f: &MachineFunction, live: &Liveness, limits: RegisterLimits) -> Result<[u32; 2]> {
     let mut loc = filled(f.values.len(), None);
     let taken = assign(f, live, &limits.registers(), &mut loc)?;
     Ok([RegisterClass::Scalar, RegisterClass::Vector].map(|class| taken.count(class)))
 }
 
-/// The values that need this.
+/// By value: whether it needs a register that is never shared.
 pub fn is_exclusive(f: &MachineFunction, live: &Liveness) -> List<bool> {
     let mut exclusive: List<bool> = f.values.iter().map(|value| value.variable).collect();
     for id in f.block_ids() {
@@ -80,7 +80,7 @@ pub fn is_exclusive(f: &MachineFunction, live: &Liveness) -> List<bool> {
     exclusive
 }
 
-/// All of them, and other values as if they needed this too, by run.
+/// The exclusive values, and those for which `too` is true, in groups: values of one run are in one group.
 pub(super) fn groups(f: &MachineFunction, live: &Liveness, too: &dyn Fn(Val) -> bool) -> List<Group> {
     let mut exclusive = is_exclusive(f, live);
     (0..).map(Val).zip(exclusive.iter_mut()).for_each(|(val, own)| *own |= too(val));
@@ -91,7 +91,7 @@ pub(super) fn groups(f: &MachineFunction, live: &Liveness, too: &dyn Fn(Val) -> 
     let mut groups = List::<Group>::default();
     let mut put = |members: &[Operand], group_of: &mut [Option<u32>]| {
         let vals = || members.iter().filter_map(|one| one.as_val());
-        // Most are not.
+        // Most runs have other values than these.
         if !vals().all(|val| exclusive[val.index()] && group_of[val.index()].is_none()) {
             return;
         }

@@ -1,8 +1,8 @@
 //! Preferences for registers: values that should share one, and values that an instruction wants in consecutive ones.
 //!
 //! A wish is never needed for correct code. Values joined by a block parameter, a copy or a tied operand are a *web*:
-//! what its members get, the later ones want. A value used in a run wants its place in that run, whose base the first
-//! member decides.
+//! the register that one member gets is the one that the later members prefer. A value used in a run prefers the
+//! register of its place in the run; the first member that gets a register decides the base of the run.
 
 use super::registers::RegSet;
 use crate::compile::native::mir::{
@@ -32,12 +32,12 @@ pub struct Hints {
     member: List<Option<RunMember>>,
     /// By operand index of a run's first operand: its base, once decided.
     base: List<Option<PhysReg>>,
-    /// Number of uses by value.
+    /// By value: the number of its uses.
     used: List<u32>,
 }
 
 impl Hints {
-    /// Gathers them.
+    /// Gathers the preferences of a function's values.
     pub fn new(f: &MachineFunction) -> Self {
         let count = f.values.len();
         let mut it = Self {
@@ -65,7 +65,8 @@ impl Hints {
         for entry in &f.entry {
             it.want(entry.val, entry.reg);
         }
-        // Later blocks first, so that inside a loop, whose blocks follow, the run there decides.
+        // Blocks inside the most loops first: a value that is in several runs takes its place in the run of the
+        // innermost loop.
         let mut order: List<BlockId> = f.block_ids().collect();
         order.sort_by_key(|id| std::cmp::Reverse(f.block(*id).depth));
         for inst in order.iter().flat_map(|id| f.insts_of(f.block(*id))) {
@@ -171,7 +172,8 @@ impl Hints {
         self.base[run as usize]
     }
 
-    /// Decides it, and keeps its registers from other values until the run is used.
+    /// Decides the first register of a member's run, and keeps the run's registers from other values until the run is
+    /// used.
     pub fn decide(&mut self, member: RunMember, base: PhysReg, kept: &mut RegSet) {
         self.base[member.run as usize] = Some(base);
         kept.insert_run(base, member.count);

@@ -36,9 +36,10 @@ use pressure::Goal;
 use room::Stop;
 use spill::{Spilled, spill};
 
-/// Registers of the scratch descriptor.
+/// SGPRs of the descriptor of scratch memory.
 const SCRATCH_REGISTERS: u16 = 4;
-/// The same as a number that is missing once values leave.
+/// SGPRs by which the first spilling of scalar values lowers their goal: the descriptor of scratch memory may take
+/// them.
 const SCRATCH_SGPRS: u32 = 4;
 /// The function is refused after so many rounds of spilling.
 const MOST_ATTEMPTS: u32 = 10;
@@ -50,7 +51,7 @@ pub struct Allocated {
     pub function: MachineFunction,
     /// For each of its instructions the index of the original one that it stands for; `None` if it was inserted.
     pub origin: List<Option<u32>>,
-    /// Values left for memory or lanes.
+    /// Whether values were spilled to scratch memory or to lanes of vector registers.
     pub spilled: bool,
 }
 
@@ -72,7 +73,7 @@ pub fn allocate(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated
     few_params(f, limits)?;
     let scalars = open_registers(f, limits).count(RegisterClass::Scalar);
     let room = |scalars: u32, vectors: u16| Some(MaskRoom { scalars, vectors });
-    // Masks first have what they need, then less.
+    // At first masks take as many registers as they need (`None`), then fewer SGPRs, and at last no VGPRs either.
     let half = limits.vgprs / 2;
     let steps = [None, room(scalars / 2, half), room(scalars / 4, half), room(0, half), room(0, 0)];
     let (mut refused, mut live) = (None, Some(Liveness::new(f)));
@@ -104,7 +105,7 @@ pub fn allocate(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated
     Err(refused.unwrap_or_else(|| Error::bug("no allocation was tried")))
 }
 
-/// The allocation of a function some of whose masks have left.
+/// Allocates a function some of whose masks have left their registers.
 fn with_fewer(fewer: &Fewer, limits: RegisterLimits) -> Result<Allocated> {
     let lower = RegisterLimits { vgprs: limits.vgprs.saturating_sub(fewer.vectors), ..limits };
     let mut made = with_masks(&fewer.function, &mut None, lower)?;
@@ -113,7 +114,8 @@ fn with_fewer(fewer: &Fewer, limits: RegisterLimits) -> Result<Allocated> {
     Ok(made)
 }
 
-/// The allocation of a function whose masks stay in registers. What is known of its live values is kept unless values leave.
+/// Allocates a function whose masks stay in registers. `known` is its liveness, which is kept unless values are
+/// spilled.
 fn with_masks(f: &MachineFunction, known: &mut Option<Liveness>, limits: RegisterLimits) -> Result<Allocated> {
     let live = known.get_or_insert_with(|| Liveness::new(f));
     let (mut class, mut least) = match once(f, live, limits)? {
@@ -123,7 +125,8 @@ fn with_masks(f: &MachineFunction, known: &mut Option<Liveness>, limits: Registe
     let exclusive = exclusive::is_exclusive(f, live);
     let [own_scalars, own_vectors] = exclusive::assigned(f, live, limits)?;
     let scalars = open_registers(f, limits).count(RegisterClass::Scalar) - own_scalars;
-    // The first goal is what there is; each time that it does not work out the file that starved gets some air.
+    // The first goal is the number of registers that there are; after each attempt that fails, the goal of the class
+    // that lacked registers is lowered.
     let mut goal = Goal { scalars, vectors: u32::from(limits.vgprs).saturating_sub(own_vectors) };
     for attempt in 0..MOST_ATTEMPTS {
         let air = if attempt == 0 { 0 } else { 1 + attempt };
@@ -133,7 +136,8 @@ fn with_masks(f: &MachineFunction, known: &mut Option<Liveness>, limits: Registe
             }
             RegisterClass::Vector => goal.vectors = goal.vectors.saturating_sub(air),
         }
-        // Not kept beside that of the new code: for large functions it is a large part of all memory.
+        // The liveness is dropped before that of the new code is computed: for large functions it is a large part of
+        // all memory.
         let live = known.take().unwrap_or_else(|| Liveness::new(f));
         let spilled = spill(f, &live, &exclusive, goal, limits);
         drop(live);
@@ -166,10 +170,10 @@ fn few_params(f: &MachineFunction, limits: RegisterLimits) -> Result<()> {
     Ok(())
 }
 
-/// One attempt.
+/// The outcome of one attempt to allocate.
 enum Once {
     Done((List<MachineBlock>, Output)),
-    /// A file was too small.
+    /// The class whose registers did not suffice, and what was missing.
     Starved(RegisterClass, Stop),
 }
 
@@ -187,7 +191,8 @@ fn once(f: &MachineFunction, live: &Liveness, limits: RegisterLimits) -> Result<
     }
 }
 
-/// The function in physical form. If it is what spilling made of the original one, that knows which instructions are of it.
+/// The function in physical form. `spilled` is what spilling made of the original function, if it did: it knows the
+/// original index of each instruction.
 fn finish(
     f: &MachineFunction,
     (blocks, output): (List<MachineBlock>, Output),
@@ -203,13 +208,14 @@ fn finish(
     Allocated { function, origin, spilled: spilled.is_some() }
 }
 
-/// Turns indices of instructions into those of the instructions that these stand for.
+/// Replaces the indices in `origin`, which are of a rewritten function, with those of the original: `before` has the
+/// original index of each rewritten instruction.
 fn trace_back(origin: &mut [Option<u32>], before: &[Option<u32>]) {
     origin.iter_mut().for_each(|n| *n = n.and_then(|n| before.get(n as usize).copied().flatten()));
 }
 
-/// Moves the registers with scalar values from the top of the limit to right after the others: fewer registers may mean
-/// more waves.
+/// Moves the vector registers that hold scalar values in their lanes from the top of the limit to right after the
+/// highest other one: fewer registers may mean more waves.
 fn lower_lanes(f: &mut MachineFunction, count: u16, limits: RegisterLimits) {
     let first = PhysReg::vgpr(limits.vgprs.saturating_sub(count));
     let fixed = |one: &Operand| if let OperandValue::Fixed(reg) = one.what { Some(reg) } else { None };

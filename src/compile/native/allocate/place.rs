@@ -18,8 +18,8 @@ const MOST_ROOMS: usize = 12;
 const VCC_REACH: u32 = 4 * 32;
 
 impl Walk<'_> {
-    /// Allocates an instruction of the target, or one that becomes one. If there is no place for a run, makes room and
-    /// starts again.
+    /// Allocates an instruction of the target, or a pseudo instruction that becomes one. If there is no place for a
+    /// run, makes room and starts again.
     pub(super) fn ordinary(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
         self.held = RegSet::default();
         for _ in 0..MOST_ROOMS {
@@ -37,7 +37,7 @@ impl Walk<'_> {
         Err(Error::unsupported("free registers that do not follow each other", "each move undoes another").into())
     }
 
-    /// Allocates its uses, then its definitions.
+    /// Allocates the uses of an instruction, then its definitions.
     fn attempt(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
         let (f, position) = (self.f, 4 * n + 2);
         self.operands.clear();
@@ -125,7 +125,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Whether the undefined members of a run in place are registers that the wave has.
+    /// Whether the undefined members of a run that begins at `first` fall on registers that values may have.
     fn exist(&self, run: &[Operand], first: PhysReg) -> bool {
         (0..).zip(run).all(|(k, one)| one.what != OperandValue::Undef || self.usable.has(first.nth(k)))
     }
@@ -136,7 +136,7 @@ impl Walk<'_> {
         let free = self.usable.without(&self.occupied).without(&self.temps);
         let first = free.without(&self.kept).lowest(class, count, align);
         let Some(first) = first.or_else(|| free.lowest(class, count, align)) else {
-            // Members that nothing else wants elsewhere go there themselves.
+            // If no member has to be elsewhere too, the members themselves move there, instead of copies.
             let members = if self.may_move(inst, run) { run.into() } else { SmallVec::new() };
             let need = Need { class, count: run.len(), members, dying: RegSet::default() };
             return Err(self.lacks(need));
@@ -161,7 +161,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Registers that an instruction's definitions may have, before excluding each other.
+    /// Registers that any of an instruction's definitions may have; the caller excludes those of its other definitions.
     fn open_to_defs(&self, inst: &MachineInst, class: RegisterClass, dying: &RegSet) -> RegSet {
         let f = self.f;
         let Some(row) = inst.isa().map(|op| op.entry(f.gfx)) else {
@@ -196,12 +196,13 @@ impl Walk<'_> {
         if let Some(first) = self.place(run, class, free, None) {
             return Ok(first);
         }
-        // Open although occupied: read for the last time.
+        // Registers that are occupied but may be written, since the instruction reads them for the last time.
         let dying = self.occupied.and(free);
         Err(self.lacks(Need { class, count: run.len(), members: SmallVec::new(), dying }))
     }
 
-    /// The registers of variables, which they have before they are defined.
+    /// The first register of a run of exclusive values, which have their registers from the start; `None` for other
+    /// runs.
     fn exclusive_run(&self, run: &[Operand]) -> Result<Option<PhysReg>> {
         let own = |one: &Operand| one.as_val().is_some_and(|val| self.exclusive[val.index()]);
         if !run.iter().any(own) {
@@ -229,7 +230,7 @@ impl Walk<'_> {
                 .is_some_and(|end| end != LIVES_ON && end <= position + VCC_REACH)
         };
         let taken = (0..pair).any(|k| self.occupied.has(PhysReg::VCC.nth(k)));
-        // A carry that continues from the mask source uses the same pair for both.
+        // The mask that ends here as a carry source may be in VCC: the new carry may take its place.
         let goes_on = || {
             let last =
                 runs(f.uses(inst)).last().filter(|_| row.src.last() == Some(&OperandKind::Mask) && !inst.tied)?;
@@ -330,8 +331,8 @@ impl Walk<'_> {
         unkept.lowest(class, count, align).or_else(|| free.lowest(class, count, align))
     }
 
-    /// The first register of `count` definitions, of which number `k` is `val`, if `val` gets its place in the run that
-    /// uses it.
+    /// The first register for `count` definitions if `val`, which is definition number `k`, gets its place in the run
+    /// that uses it.
     fn place_in_run(
         &mut self,
         val: crate::compile::native::mir::Val,

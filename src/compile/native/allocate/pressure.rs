@@ -1,9 +1,10 @@
 //! Chooses the values to spill.
 //!
 //! It walks the code once and counts the registers that each instruction needs. If there are too few, it spills values
-//! that are live there without being used, beginning with those that have the fewest uses for the registers that they
-//! take; a use weighs ten times as much for each loop around it. A spilled value is in memory (or recomputed)
-//! everywhere, and in a register only where it is defined and around each use.
+//! that are live there without being used, beginning with those that have the fewest definitions and uses for the
+//! number of instructions over which they live; a definition or use weighs ten times as much for each loop around it. A
+//! spilled value is in memory (or recomputed) everywhere, and in a register only where it is defined and around each
+//! use.
 
 use super::hints::Hints;
 use crate::compile::native::liveness::{Liveness, args_at_end};
@@ -31,7 +32,7 @@ impl Goal {
 /// The values that are spilled, and those among them that can be made again from a constant.
 pub(super) struct Leaving {
     pub(super) leaves: List<bool>,
-    /// The constant that a value is.
+    /// By value: the constant that its only definition puts into it, if it does.
     pub(super) constant: List<Option<Operand>>,
 }
 
@@ -81,13 +82,14 @@ struct Chooser<'a> {
     live: &'a Liveness,
     class: RegisterClass,
     goal: u32,
-    /// Weight of definitions and uses.
+    /// By value: the weight of its definitions and uses.
     cost: List<f32>,
-    /// Number of instructions over which it lives.
+    /// By value: the number of instructions over which it lives, roughly.
     span: List<f32>,
-    /// Values that cannot leave.
+    /// By value: whether it must not be spilled.
     stays: List<bool>,
-    /// By value, the block that was visited last where it is used or lives on, and its last use there.
+    /// By value: the last visited block that uses it or that it is live out of, and the index of the last instruction
+    /// there that uses it, or [`u32::MAX`] if it is live out.
     last: List<(u32, u32)>,
     /// Values of the class that are live and do not leave.
     here: Here,
@@ -154,7 +156,7 @@ impl Chooser<'_> {
                         self.span[val.index()] += 1.0;
                     }
                 }
-                // The lanes of the tail are those of a successor.
+                // In the tail EXEC has the lanes of a successor: spill code there would move values of the wrong lanes.
                 if block.insts.start + n >= block.tail && self.class == RegisterClass::Vector {
                     let operands = f.defs(inst).iter().chain(f.uses(inst));
                     operands.filter_map(|one| one.as_val()).for_each(|val| self.stays[val.index()] = true);
@@ -171,7 +173,7 @@ impl Chooser<'_> {
         self.f.class(val) == self.class && !self.f.values[val.index()].variable
     }
 
-    /// The values among some operands that are counted.
+    /// The values among these operands that take a register of the class at hand.
     fn counted<'o>(&self, operands: &'o [Operand]) -> impl Iterator<Item = Val> + use<'o, '_> {
         operands.iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val))
     }
@@ -205,7 +207,7 @@ impl Chooser<'_> {
             self.fit(f.uses(inst), extra);
             let last = &self.last;
             if n == block.insts.start || n == block.tail {
-                // Parameters without a use, and arguments of the edges.
+                // Parameters without a use end at the start of the block, arguments of its edges at the tail.
                 self.here.retain(|val| !dies(last, id, val, n));
             }
             let used = f.uses(inst).iter().filter_map(|one| one.as_val());
@@ -261,8 +263,8 @@ impl Chooser<'_> {
         extra as u32
     }
 
-    /// Lets values leave until those that are here fit, with the arguments of the block's edges that are loaded at once:
-    /// those in registers of the parameters' class.
+    /// Spills values until the rest fits beside the arguments of the block's edges that are loaded at once: those in
+    /// registers of their parameter's class.
     fn fit_args(&mut self, id: BlockId) {
         let f = self.f;
         let passed = f.block(id).edges.iter().flat_map(|edge| f.args(edge).iter().zip(f.params_of(f.block(edge.to))));
@@ -271,7 +273,7 @@ impl Chooser<'_> {
         self.fit(&args, 0);
     }
 
-    /// Lets values leave until those that are here fit, with the operands at hand and some registers more.
+    /// Spills values until the rest fits beside these operands and `extra` registers more.
     fn fit(&mut self, operands: &[Operand], extra: u32) {
         let mut named: List<Val> = self.counted(operands).collect();
         named.sort_unstable();

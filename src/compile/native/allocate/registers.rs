@@ -162,7 +162,7 @@ pub struct RegisterLimits {
     pub masks: MaskPlaces,
 }
 
-/// Where lane masks may be, in the order of preference: there, and in the places that follow.
+/// Where lane masks may be, in the order of preference: in the named place and in those below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaskPlaces {
     /// In SGPRs of their own.

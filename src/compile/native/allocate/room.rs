@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 pub(super) struct Need {
     pub(super) class: RegisterClass,
     pub(super) count: usize,
-    /// Values that are to be there in this order; without any, the registers are to be free.
+    /// Values that the run is to hold, in this order; if there are none, its registers only have to be free.
     pub(super) members: SmallVec<[Operand; 16]>,
     /// Registers that count as free, as the instruction reads them for the last time.
     pub(super) dying: RegSet,
@@ -22,9 +22,9 @@ pub(super) struct Need {
 
 /// Why an instruction's operands have no registers.
 pub(super) enum Stop {
-    /// A run is missing, [`Walk::need`], for which room may be made.
+    /// There are no consecutive free registers for the run [`Walk::need`]; moving values may make room for it.
     Needs,
-    /// Registers are missing. Not an error yet, which would be made anew for each attempt: values may leave the registers.
+    /// There are too few registers. Spilling may help, so the error is made only after the last attempt.
     Starved {
         what: &'static str,
         count: usize,
@@ -33,7 +33,7 @@ pub(super) enum Stop {
 }
 
 impl Stop {
-    /// Whether it may go on if values leave the registers.
+    /// Whether allocation may succeed after spilling.
     pub(super) fn lacks_registers(&self) -> bool {
         match self {
             Self::Needs => false,
@@ -42,7 +42,7 @@ impl Stop {
         }
     }
 
-    /// The error if nothing helps.
+    /// The error to report if neither moves nor spilling help.
     pub(super) fn into_error(self) -> Error {
         match self {
             Self::Needs => Error::bug("an instruction lacks registers, and none are named"),
@@ -97,7 +97,7 @@ impl Walk<'_> {
         Stop::Needs
     }
 
-    /// The window in which the least must be moved.
+    /// The first register of the window, a run of usable registers, that needs the fewest moves.
     fn window(&self, need: &Need) -> Option<PhysReg> {
         let open = self.usable.without(&self.held);
         let step = alignment(need.class, need.count);
@@ -107,7 +107,8 @@ impl Walk<'_> {
         fits.filter_map(|window| Some((self.cost(window, need)?, window))).min().map(|(_, window)| window)
     }
 
-    /// The cost of using this window; `None` if something in it cannot be moved.
+    /// The number of values to be moved out of a window; one that lives on counts twice, as it moves back later. `None`
+    /// if something in the window cannot be moved.
     fn cost(&self, window: PhysReg, need: &Need) -> Option<u32> {
         let mut cost = 0;
         for k in 0..need.count {

@@ -7,8 +7,9 @@ use crate::compile::native::liveness::Liveness;
 use crate::compile::native::mir::{MachineFunction, Operand, Val};
 use crate::workspace::{List, filled};
 
-/// By value, from where to where it lives. An instruction has three points: that before its operands are loaded, that of
-/// their loads, and that where its results are stored, which is the first point of the next instruction.
+/// By value: the first and the last point of the code at which it lives. Instruction n has three points: `2 * n`,
+/// before its operands are loaded; `2 * n + 1`, their loads; and `2 * n + 2`, where its results are stored, which is
+/// the first point of the next instruction.
 pub(super) struct Spans {
     first: List<u32>,
     last: List<u32>,
@@ -16,14 +17,14 @@ pub(super) struct Spans {
 
 /// Places of some values.
 pub(super) struct Places {
-    /// By value.
+    /// By value: the number of its place.
     pub(super) of: List<Option<u32>>,
-    /// How many there are.
+    /// Number of places.
     pub(super) count: u32,
 }
 
 impl Spans {
-    /// Where each value of a function lives.
+    /// The spans of a function's values.
     pub(super) fn new(f: &MachineFunction, live: &Liveness) -> Self {
         let mut it = Self { first: filled(f.values.len(), u32::MAX), last: filled(f.values.len(), 0) };
         for id in f.block_ids() {
@@ -37,7 +38,8 @@ impl Spans {
             });
             for (n, inst) in (block.insts.start..).zip(f.insts_of(block)) {
                 vals(f.uses(inst)).for_each(|val| it.cover(val, 2 * n + 1));
-                // Also a result without a use is stored, where another result of the instruction must not be.
+                // A result without a use is stored too: its place must not be that of another result of the
+                // instruction.
                 for val in vals(f.defs(inst)) {
                     it.cover(val, 2 * n + 2);
                     it.cover(val, 2 * n + 3);
@@ -54,7 +56,7 @@ impl Spans {
         (*first, *last) = (point.min(*first), point.max(*last));
     }
 
-    /// Gives each of these values a place.
+    /// Gives each wanted value a place. Values share one if their spans do not overlap.
     pub(super) fn share(&self, wanted: impl Fn(usize) -> bool) -> Places {
         let mut starts: List<usize> = (0..self.first.len()).filter(|val| wanted(*val)).collect();
         let mut ends: List<usize> = starts.iter().copied().collect();

@@ -17,16 +17,16 @@ use crate::isa::instruction::CachePolicy;
 use crate::workspace::{List, filled};
 use smallvec::{SmallVec, smallvec};
 
-/// A function whose values fit.
+/// A function with the stores and loads of its spilled values.
 pub(super) struct Spilled {
     pub(super) function: MachineFunction,
-    /// For each instruction the one of the old function; `None` for inserted ones.
+    /// By instruction: the index of the old function's instruction that it stands for; `None` for inserted ones.
     pub(super) origin: List<Option<u32>>,
-    /// Vector registers with scalar values, from the top of the limit down.
+    /// Number of vector registers whose lanes hold scalar values: the highest below the limit.
     pub(super) lane_registers: u16,
 }
 
-/// Greatest constant offset of a buffer access, and 1.
+/// Bytes that constant offsets of buffer accesses reach: the greatest offset + 1.
 const OFFSETS: u32 = 4096;
 
 /// Where a value is kept.
@@ -95,9 +95,9 @@ struct Rewrite<'a> {
     slots: List<Option<Slot>>,
     out: MachineFunction,
     origin: List<Option<u32>>,
-    /// Values that were loaded for the instruction at hand.
+    /// Spilled values loaded for the instruction at hand, each with the new value that stands for it.
     reloaded: List<(Val, Val)>,
-    /// Values that were loaded before all lanes were turned on, for the code up to where they are turned off again.
+    /// The same, loaded before all lanes were turned on, for the code up to where they are turned off again.
     kept: List<(Val, Val)>,
     /// Parameters and entry values that are not stored yet.
     arriving: List<Val>,
@@ -132,7 +132,7 @@ impl Rewrite<'_> {
         self.out.blocks.push(MachineBlock { insts, tail, edges, ..block.clone() });
     }
 
-    /// The edges with their arguments, loaded before.
+    /// Loads the spilled arguments of a block's edges, and returns the edges with the new arguments.
     fn edges(&mut self, edges: &[Edge]) -> SmallVec<[Edge; 2]> {
         let f = self.f;
         self.reloaded.clear();
@@ -162,8 +162,9 @@ impl Rewrite<'_> {
         }
     }
 
-    /// Loads what the code needs for which instruction `n` turns all lanes on. Loaded there, a value would overwrite what
-    /// lanes that wait elsewhere have in its register.
+    /// Loads, before instruction `n` turns all lanes on, the spilled vector values that the code up to the next change
+    /// of EXEC reads. Loaded after it, a value would overwrite its register in all lanes, where lanes that wait
+    /// elsewhere may have other values.
     fn keep(&mut self, n: u32) {
         let f = self.f;
         let on = || f.insts[n as usize + 1..].iter().take_while(|inst| !f.writes_exec(inst));
@@ -180,8 +181,9 @@ impl Rewrite<'_> {
         }
     }
 
-    /// An argument in a register. A spilled scalar one of a vector parameter passes through one scalar register into a
-    /// vector register, since a block may have more vector parameters than there are scalar registers.
+    /// The argument of a parameter in a register. If the argument is spilled and scalar and the parameter a vector
+    /// value, it passes through one scalar register into a vector register, since a block may have more vector
+    /// parameters than there are scalar registers.
     fn pass(&mut self, arg: &Operand, param: Val) -> Operand {
         let spilled = arg.as_val().filter(|val| self.slots[val.index()].is_some() && !self.arriving.contains(val));
         let Some(val) = spilled.filter(|val| self.f.class(*val) != self.f.class(param)) else { return self.load(arg) };
@@ -256,7 +258,8 @@ impl Rewrite<'_> {
     }
 
     /// Descriptor and scalar offset of a scratch dword; the rest of the offset is in the instruction. The hardware
-    /// interleaves the lanes by the instruction's offset, not by the scalar one, which is therefore that of all lanes.
+    /// interleaves the lanes by the instruction's offset, but not by the scalar offset, which therefore counts the
+    /// bytes of all lanes.
     fn address(&mut self, offset: u32) -> (SmallVec<[Operand; 4]>, Extra) {
         let far = offset / OFFSETS * OFFSETS;
         let offset = (offset - far) as u16;

@@ -25,7 +25,7 @@ use crate::isa::Traits;
 use crate::workspace::{List, filled};
 use smallvec::SmallVec;
 
-/// A value that is used after its block.
+/// The last use, in [`Walk::end`], of a value that is used after the block.
 pub(super) const LIVES_ON: u32 = u32::MAX;
 
 /// The state of the walk.
@@ -33,33 +33,33 @@ pub(super) struct Walk<'a> {
     pub(super) f: &'a MachineFunction,
     pub(super) live: &'a Liveness,
     pub(super) hints: Hints,
-    /// Registers that values may share in turn: without those of exclusive values.
+    /// Registers that several values may have in turn: all but those of exclusive values.
     pub(super) usable: RegSet,
-    /// The register of each value that has one, here.
+    /// By value: its register at the instruction at hand.
     pub(super) loc: List<Option<PhysReg>>,
-    /// Its register at block boundaries.
+    /// By value: its home, the register at block boundaries.
     pub(super) home: List<Option<PhysReg>>,
-    /// Values with registers of their own.
+    /// By value: whether it is exclusive, with a register that is never shared.
     pub(super) exclusive: List<bool>,
     /// Homes of values that live on after this block.
     pub(super) homes: RegSet,
-    /// Values that live on and may be away from home.
+    /// Values that are used after this block and may be in another register than their home.
     pub(super) displaced: List<Val>,
-    /// Registers that were made free, or filled, for the instruction at hand.
+    /// Registers of the runs for which room was made at the instruction at hand.
     pub(super) held: RegSet,
     /// The missing run of registers of the current instruction.
     pub(super) need: Option<Need>,
-    /// The file that was too small.
+    /// The class whose registers did not suffice.
     pub(super) starved: Option<RegisterClass>,
     /// Index after the last instruction before the tail that writes EXEC.
     pub(super) exec_until: u32,
-    /// The value that was last put into a register.
+    /// By register code: the value that was last put into the register.
     pub(super) owner: List<Option<Val>>,
-    /// The position of a value's last use in this block, or [`LIVES_ON`].
+    /// By value: the position of its last use in this block, or [`LIVES_ON`].
     pub(super) end: List<u32>,
     /// Registers of values that are live here.
     pub(super) occupied: RegSet,
-    /// Registers that a run waits for: others take them last.
+    /// Registers decided for runs that later instructions use: other values take them last.
     pub(super) kept: RegSet,
     /// Registers that the instruction at hand has for itself: copies of run members that are elsewhere.
     pub(super) temps: RegSet,
@@ -103,7 +103,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Walks over everything; the blocks in physical form.
+    /// Walks over the whole function, and returns its blocks in physical form.
     pub(super) fn run(&mut self) -> Result<List<MachineBlock>> {
         let f = self.f;
         let mut blocks = List::default();
@@ -195,7 +195,7 @@ impl<'a> Walk<'a> {
         Ok(self.moves.flush(&mut self.out, place)?)
     }
 
-    /// Decides the place of the run that an entry value is in, so that the others come to it.
+    /// Decides the registers of the run that an entry value is in, so that the other members are put beside it.
     fn keep_beside(&mut self, val: Val, reg: PhysReg) {
         let Some(member) = self.hints.member(val) else { return };
         let base = reg.0.checked_sub(member.at).map(PhysReg).filter(|base| {
@@ -278,7 +278,7 @@ impl<'a> Walk<'a> {
         set
     }
 
-    /// Frees those registers.
+    /// Frees the registers of those values among the operands that are not used later.
     pub(super) fn release(&mut self, operands: &[Operand], position: u32) {
         self.occupied = self.occupied.without(&self.dying(operands, position));
     }
@@ -305,7 +305,7 @@ impl<'a> Walk<'a> {
         let (f, position) = (self.f, 4 * n + 2);
         let dying = self.dying(f.uses(inst), position);
         let mut free = self.usable.without(&self.occupied.without(&dying));
-        // Sources before any definition gets a register: a variable may be both.
+        // The sources are looked up before any definition gets a register: a variable may be both.
         let sources: SmallVec<[Option<CopySource>; 8]> =
             f.uses(inst).iter().map(|one| self.source(one)).collect::<Result<_>>()?;
         for (def, from) in f.defs(inst).iter().zip(&sources) {
@@ -356,7 +356,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let home = if self.homes.has(reg) {
-                // A displaced value returns here.
+                // A displaced value returns to this register before the tail, so this one needs another home.
                 let class = class_of(reg);
                 let free = self.usable.without(&self.homes);
                 free.lowest(class, 1, 1).ok_or_else(|| self.no_register(class, 1, &free))?
@@ -372,7 +372,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Why there is no place for a run.
+    /// The reason to stop if there is no place for a run of `count` registers.
     pub(super) fn no_register(&mut self, class: RegisterClass, count: usize, free: &RegSet) -> Stop {
         self.starved = Some(class);
         let what = match (class, free.count(class) as usize >= count) {

@@ -5,10 +5,10 @@ use crate::compile::native::mir::{Extra, MachineBlock, OperandValue, RegisterCla
 use crate::isa::Op;
 use crate::workspace::List;
 
-/// A register is not kept for a constant that is not repeated within so many instructions.
+/// Most instructions from one move of a constant to the next for which its register is kept.
 const REACH: u32 = 64;
 
-/// A constant, the value that has it, and the last move of it.
+/// A constant in a vector register, the value that holds it, and the index of the last move of the constant.
 struct Held {
     bits: u32,
     val: Val,
@@ -24,7 +24,7 @@ impl Combine<'_> {
                 continue;
             }
             if self.f.writes_exec(&self.f.insts[n as usize]) {
-                // Other lanes do not have it.
+                // Lanes that are turned on here have not been written.
                 held.clear();
             }
             let Some((val, bits)) = self.moved_constant(n) else { continue };

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 /// Sizes in dwords of the loads that read several descriptors, the longest first.
 const SIZES: [usize; 2] = [MOST, 8];
-/// The longest.
+/// Dwords of the longest load.
 const MOST: usize = 16;
 
 /// A load.
@@ -33,7 +33,7 @@ struct Load {
 }
 
 impl Load {
-    /// Whether both can be one instruction after this.
+    /// Whether two loads may become one instruction, by their tables and their distance.
     fn goes_with(&self, first: &Self) -> bool {
         let one_root = self.root.is_none() || first.root.is_none() || self.root == first.root;
         self.table == first.table && one_root && self.inst.abs_diff(first.inst) < REACH

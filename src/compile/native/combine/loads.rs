@@ -29,7 +29,7 @@ struct Load {
 }
 
 impl Load {
-    /// Whether it reads what comes directly after another one.
+    /// Whether this load reads the dwords directly after those of another one.
     fn follows(&self, other: &Self) -> bool {
         self.base == other.base && self.offset == other.offset + 4 * other.results.len() as i32
     }
@@ -78,7 +78,7 @@ impl Combine<'_> {
         let base = [a.as_val()?, b.as_val()?];
         let results: SmallVec<[Val; 8]> = self.f.defs(inst).iter().filter_map(|one| one.as_val()).collect();
         let free = |val: &Val| !self.f.values[val.index()].variable;
-        // A dword alone may have its place in another run; a descriptor is one.
+        // A single dword may have its place in a run of another instruction; several dwords are a run of their own.
         let placed = results.len() == 1 && self.in_runs[results[0].index()];
         let whole = results.len() == usize::from(inst.defs) && results.iter().chain(&base).all(free) && !placed;
         (whole && cache == CachePolicy::default()).then_some(Load { base, offset, inst: n, results })

@@ -34,7 +34,7 @@ impl Combine<'_> {
         }
     }
 
-    /// Whether a conversion from f16 has no use that keeps it.
+    /// Whether no use of a conversion's result needs the conversion, so that it can be removed.
     fn always_mixed(&self, one: Operand) -> bool {
         self.used_once(one) || one.as_val().is_some_and(|val| self.unmixed[val.index()] == 0)
     }

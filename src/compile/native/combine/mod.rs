@@ -73,13 +73,14 @@ struct Combine<'a> {
     /// By value, the instruction that makes it, if it is no variable.
     made: List<Option<u32>>,
     uses: List<u32>,
-    /// By value converted from f16, the number of uses that keep the conversion; of others, anything.
+    /// By value that is a conversion from f16: the number of its uses that need the conversion. Other values' numbers
+    /// mean nothing.
     unmixed: List<u32>,
     /// By instruction, whether it is to be removed.
     gone: List<bool>,
-    /// By value, whether it is in a run somewhere, where another name could stand already.
+    /// By value: whether it was in a run of uses before any value was renamed.
     in_runs: List<bool>,
-    /// By value, another one that it is.
+    /// By value: the value that replaces it, if one does.
     names: List<Option<Val>>,
     /// First instruction of the block at hand.
     start: u32,
@@ -169,7 +170,7 @@ impl Combine<'_> {
         operand.as_val().is_some_and(|val| self.uses[val.index()] == 1)
     }
 
-    /// The sources of an instruction, if they mean the same later in the block.
+    /// The sources of an instruction, if none of them can change later in the block.
     fn sources(&self, inst: &MachineInst) -> Option<Operands> {
         let uses = self.f.uses(inst);
         let lasting = |one: &Operand| match one.what {
@@ -180,7 +181,7 @@ impl Combine<'_> {
         uses.iter().all(lasting).then(|| uses.iter().copied().collect())
     }
 
-    /// Whether a value or constant is in a vector register.
+    /// Whether an operand is a value in a vector register.
     fn is_vector(&self, operand: Operand) -> bool {
         operand.as_val().is_some_and(|val| self.f.class(val) == super::mir::RegisterClass::Vector)
     }
@@ -211,7 +212,7 @@ impl Combine<'_> {
         self.gone[n as usize] = true;
     }
 
-    /// Adds or subtracts the uses of an instruction.
+    /// Adds the uses that an instruction makes to the counts in `uses`, or subtracts them.
     fn count(&mut self, n: u32, more: bool) {
         let inst = self.f.insts[n as usize];
         let vals: SmallVec<[Val; 8]> = self.f.uses(&inst).iter().filter_map(|one| one.as_val()).collect();

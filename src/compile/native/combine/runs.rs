@@ -1,9 +1,9 @@
 //! Scalar runs that share a value: one copy for all uses of a run, instead of one in front of each.
 //!
 //! A value is in one register, so it can be in its place in one run only. The high half of an address is in many: all
-//! descriptors and tables of a shader are within the same four gigabytes. Each further run gets a value of its own, made
-//! where the last of its members is. The address of the root table, if only buffers need it that may be there, gets two
-//! values, whose moves the linker removes if none is.
+//! descriptors and tables of a shader are within the same four gigabytes. Each further run gets a value of its own,
+//! made where the last of its members is made. The address of the root table gets two values of its own if only buffers
+//! need it that may be in that table; the linker removes their moves if none is.
 
 use crate::compile::native::mir::{
     Extra, MachineFunction, MachineInst, MachineValue, Opcode, Operand, OperandValue, RegisterClass, Val, runs,
@@ -19,7 +19,7 @@ type Members = [Val; 2];
 pub(super) fn share(f: &mut MachineFunction) {
     let sites = sites(f);
     let mut places = Kept::<FxHashMap<Val, (Members, usize)>>::default();
-    // By run that conflicts, its members anew.
+    // By the members of a run: the values that stand in it from now on.
     let mut renamed = Kept::<FxHashMap<Members, Members>>::default();
     let mut copies = List::<CopyOf>::default();
     let mut roots = List::<(usize, Members, Site)>::default();
@@ -44,7 +44,8 @@ pub(super) fn share(f: &mut MachineFunction) {
                     let mut new = members;
                     for (k, val) in members.iter().enumerate() {
                         let place = places.entry(*val).or_insert((members, k));
-                        // A value that exists at entry has its place. Others come only to that of the address's high half.
+                        // An entry value's register is fixed; allocation puts other values beside that of the address's
+                        // high half only.
                         let arrives = f.entry.iter().any(|entry| entry.val == Some(*val));
                         if arrives && f.address_high != Some(*val) || place.1 != k || place.0 != members {
                             f.values.push(MachineValue { class: RegisterClass::Scalar, variable: false });
@@ -86,14 +87,14 @@ struct CopyOf {
     after: Site,
     from: Val,
     to: Val,
-    /// Only for buffers in the root table.
+    /// Whether only buffers in the root table need it.
     for_root: bool,
 }
 
-/// Where the values of a run exist: after an instruction, or from the start.
+/// From where on the values of a run exist: after the instruction of this index; `None` if from the start.
 type Site = Option<u32>;
 
-/// Where all values of a run exist; `None` if that is not known or if nothing is to be done.
+/// From where on all values of a run exist; `None` if that is not known or if the run needs no copies.
 fn last_site(f: &MachineFunction, members: &Members, sites: &[Option<u32>]) -> Option<Site> {
     let arrives = |val: &Val| f.entry.iter().any(|entry| entry.val == Some(*val));
     let known = members.iter().all(|val| sites[val.index()].is_some() || arrives(val));
@@ -103,7 +104,7 @@ fn last_site(f: &MachineFunction, members: &Members, sites: &[Option<u32>]) -> O
     (known && apart).then_some(last)
 }
 
-/// The members of a pair of different scalar values that are defined once.
+/// The members of a run, if it is a pair of different scalar values with one definition each.
 fn members(f: &MachineFunction, run: &[Operand]) -> Option<Members> {
     let [first, second] = run else { return None };
     let vals = [first.as_val()?, second.as_val()?];

@@ -14,11 +14,11 @@ struct Access {
     inst: u32,
     address: Operand,
     offset: u16,
-    /// The result, or what is stored.
+    /// The result of a load, or the value that a store writes.
     value: Operand,
 }
 
-/// Accesses of one kind that another one may join: nothing since then conflicts.
+/// Loads, or stores, with which a later one may be merged: no access in between conflicts with it.
 type Open = SmallVec<[Access; 8]>;
 
 impl Combine<'_> {
@@ -38,7 +38,7 @@ impl Combine<'_> {
                 Some(Op::DsWriteB32) => {
                     loads.clear();
                     self.join(&mut stores, n, &inst);
-                    // Any other address may be the same.
+                    // An earlier store may be to the same address, and must stay before this one.
                     let last = stores.len().saturating_sub(1);
                     stores.drain(..last);
                 }
@@ -51,7 +51,7 @@ impl Combine<'_> {
         }
     }
 
-    /// Whether accesses to workgroup memory stay on their side of an instruction.
+    /// Whether accesses to workgroup memory must not move across an instruction.
     fn orders_shared(&self, inst: &MachineInst) -> bool {
         let other = match inst.op {
             Opcode::Isa(op) => {

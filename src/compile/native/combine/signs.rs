@@ -100,7 +100,7 @@ impl Combine<'_> {
         true
     }
 
-    /// The other source of an operation on a value, in its place, and a constant.
+    /// The other source of an operation on `constant` and a value that it reads unchanged.
     fn bounded(&self, n: u32, constant: u32) -> Option<Operand> {
         let inst = self.f.insts[n as usize];
         let sources = self.sources(&inst).filter(|sources| sources.len() == 2 && !inst.tied && inst.defs == 1)?;

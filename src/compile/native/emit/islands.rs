@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Dwords that one branch goes over at most: fewer than it could, since sizes are estimates from above.
 const REACH: usize = 30_000;
-/// Dwords between islands.
+/// Dwords of code from one slot of islands to the next.
 const SPACING: usize = 4_000;
 /// Number of attempts to place the islands, which move the code after them.
 const MOST_ATTEMPTS: u32 = 12;
@@ -15,7 +15,7 @@ const MOST_ATTEMPTS: u32 = 12;
 /// A place between blocks: after the block at this position in the order.
 type Slot = usize;
 
-/// The first targets of branches.
+/// The islands of a function, and the branches that go to them.
 #[derive(Debug, Default)]
 pub(super) struct Islands {
     /// By position of the branching block and by target: the slot whose island the branch goes to.
@@ -25,10 +25,11 @@ pub(super) struct Islands {
 }
 
 impl Islands {
-    /// Dwords of code that needs none.
+    /// Dwords of code up to which no islands are needed.
     pub(super) const NEAR: usize = 32_000;
 
-    /// Plans them. By position in the order: dwords of each block at most, and its targets; by block, its position.
+    /// Plans the islands. By position in the order of blocks: `sizes`, most dwords of each block, and `targets`, its
+    /// targets; `position` gives the position of a block.
     pub(super) fn new(sizes: &[usize], targets: &Rows<BlockId>, position: impl Fn(BlockId) -> usize) -> Self {
         let mut room: FxHashMap<Slot, usize> = FxHashMap::default();
         let mut it = Self::default();
@@ -47,7 +48,7 @@ impl Islands {
         it
     }
 
-    /// Routes every branch, if slots take so much room.
+    /// Routes every branch, where `room` is the number of islands that each slot has to have room for.
     fn routed(
         sizes: &[usize],
         targets: &Rows<BlockId>,
@@ -55,7 +56,7 @@ impl Islands {
         room: &FxHashMap<Slot, usize>,
     ) -> Self {
         let mut starts = Vec::with_capacity(sizes.len() + 1);
-        // Slots with the dwords before their islands.
+        // Slots, each with the number of dwords before its islands.
         let mut slots: Vec<(Slot, usize)> = Vec::new();
         let (mut at, mut since) = (0, 0);
         for (n, size) in sizes.iter().enumerate() {
@@ -110,7 +111,7 @@ impl Islands {
             }
             let islands = self.at.entry(slot).or_default();
             if islands.iter().any(|island| island.0 == target) {
-                // Another branch has already made the rest of the way.
+                // From here on another branch to the same target already has its islands.
                 return;
             }
             islands.push((target, None));

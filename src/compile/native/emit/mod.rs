@@ -52,7 +52,7 @@ pub fn translate(function: &MachineFunction, shader: &Shader, entry: &EntryFacts
 /// Assembles the code of a stage.
 ///
 /// # Errors
-/// A bug: what no encoding has.
+/// A bug: an instruction or operand that has no encoding.
 pub fn assemble(
     code: &Code,
     function: &MachineFunction,
@@ -80,8 +80,8 @@ pub fn assemble(
     Ok(out)
 }
 
-/// Registers that the code uses; and those that it may have written in the end, with those that it started with, or none
-/// if that is not known.
+/// Counts of the registers that the code uses; and the registers that may hold something at its end, because the code
+/// writes them or starts with them: `None` if it writes registers that are not known.
 fn registers(code: &Code, function: &MachineFunction, entry: &EntryFacts) -> (words::Used, Option<RegisterSet>) {
     let mut written = RegisterSet::EMPTY;
     let mut indirect = false;

@@ -7,7 +7,7 @@ use crate::isa::Op;
 use crate::isa::instruction::{Fields, ScalarFields};
 use crate::workspace::List;
 
-/// Dwords of a piece, if there is a place to cut.
+/// Dwords after which a piece ends, at the next place where a block can be cut.
 const LENGTH: usize = 2_000;
 
 /// The code, which has `size` dwords, with its blocks cut; `None` if none is too long, which is nearly always so.
@@ -54,7 +54,7 @@ fn places(code: &Code, block: &CodeBlock) -> List<usize> {
         }
         since += usize::from(item.inst.dwords());
         clause = match item.inst.fields {
-            // It counts the instructions after the next one.
+            // The immediate is the number of the clause's instructions, less 1.
             Fields::Scalar(ScalarFields { imm, .. }) if item.inst.entry.op == Op::SClause => imm + 1,
             _ => clause.saturating_sub(1),
         };

@@ -12,13 +12,13 @@ use smallvec::{SmallVec, smallvec};
 /// Byte offset of the scratch descriptor in the global table, whose address's low half is in s0 (isa-gfx10 6).
 const COMPUTE_RING: i32 = 0x10;
 const GRAPHICS_RING: i32 = 0;
-/// Bit of the descriptor's last dword that says 64 lanes to a row where 0 says 32.
+/// Number of the bit in the descriptor's last dword that makes rows of 64 lanes; without it they have 32.
 const ROW_OF_64: u32 = 21;
 /// `s_round_mode`: towards zero, for 32-bit floats and for the others.
 const TOWARD_ZERO: [u16; 2] = [0b11, 0b1100];
 const TO_NEAREST: u16 = 0;
 
-/// Adds what the function needs: at the start of its first block, and before a joint.
+/// Adds the code that the function needs: at the start of its first block, and before a joint.
 ///
 /// # Errors
 /// A bug: registers that do not exist.
@@ -41,7 +41,7 @@ pub(super) fn add(function: &MachineFunction, entry: &EntryFacts, modes: &Modes,
     }
     let head: SmallVec<[Item; 8]> = head.into_iter().map(Item::new).collect();
     if !head.is_empty() {
-        // The first block may be a loop's header.
+        // The code gets a block of its own: the first block may be a loop's header.
         code.blocks.insert(0, CodeBlock { items: 0..0, term: Term::Jump(crate::compile::native::mir::BlockId(1)) });
         code.blocks.iter_mut().skip(1).for_each(|block| block.term = shifted(block.term));
         insert(code, 0, 0, &head);
@@ -71,7 +71,7 @@ fn insert(code: &mut Code, n: usize, at: usize, items: &[Item]) {
     }
 }
 
-/// Loads the descriptor, and makes it that of this wave.
+/// Loads the scratch descriptor, and adds the wave's offset to its address.
 fn scratch(function: &MachineFunction, entry: &EntryFacts) -> Result<SmallVec<[Instruction; 8]>> {
     let gfx: Gpu = function.gfx;
     let reg = |number: u16| {

@@ -68,7 +68,7 @@ fn instruction(function: &MachineFunction, op: Op, inst: &MachineInst) -> Result
     Ok(Item { inst: made, open })
 }
 
-/// Whether it moves a value to the register that it is in already.
+/// Whether an instruction moves a value to the register that it is in already.
 fn stays(function: &MachineFunction, inst: &MachineInst) -> bool {
     let same = || match (function.defs(inst), function.uses(inst)) {
         ([to], [from]) => matches!(to.what, OperandValue::Fixed(_)) && to.what == from.what,
@@ -87,7 +87,7 @@ fn choice(function: &MachineFunction, inst: &MachineInst) -> Result<Item> {
     Ok(Item { inst, open: Some(Open::Choice(symbol)) })
 }
 
-/// Two moves of the halves, which the loader fills in.
+/// Two moves of the halves of a constant table's address, which the loader fills in.
 fn table_address(function: &MachineFunction, inst: &MachineInst, items: &mut List<Item>) -> Result<()> {
     let Extra::Table(table) = inst.extra else { return Err(wrong_extra(inst)) };
     let first = function.defs(inst).first().map(|def| def.what);

@@ -1,4 +1,4 @@
-//! Branches and masks that the registers and the code in between do not need.
+//! Removes branches and changes of masks that are not needed with the registers and the code in between as they are.
 
 use crate::compile::native::code::{Code, Item};
 use crate::compile::native::mir::{BlockId, Cond, Term};
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 /// Vector instructions that are run without any lane rather than skipped: a branch that is taken costs more.
 const MOST_WITHOUT_LANES: usize = 6;
 
-/// A branch on whether VCC is 0 needs no comparison.
+/// Branches on VCC itself where a comparison of VCC with 0 only sets the branch's SCC.
 pub(super) fn on_vcc(code: &mut Code) {
     for block in &mut code.blocks {
         let Term::Branch { when, then, els } = block.term else { continue };
@@ -40,7 +40,7 @@ fn is_vcc_test(inst: &Instruction, wave: WaveSize) -> bool {
 
 /// Removes instructions before the end of the program that only change registers, such as those that enable lanes again.
 pub(super) fn read_by_nobody(code: &mut Code) {
-    // By block, whether nothing more is done from there on.
+    // By block: whether the program only changes registers from the block's start on.
     let mut over = filled(code.blocks.len(), false);
     for n in (0..code.blocks.len()).rev() {
         let last = match code.blocks[n].term {
@@ -110,7 +110,8 @@ fn back_at_once(rest: &Instruction, all: &Instruction, code: &Code) -> Option<In
     (ops && same && a.dst == exec && b.dst == exec).then(|| Instruction::new(code.gfx, mov, Fields::Scalar(fields)))
 }
 
-/// The block to which all edges of a block lead, and no others; the last instruction before it, and its first one.
+/// The block to which all edges of block n lead, if no other block leads there; and the indices of the last instruction
+/// of block n and of the first one of that block.
 fn only_way(code: &Code, n: usize, leads_to: &[BlockId], from: &[u32]) -> Option<(BlockId, [usize; 2])> {
     let mut targets = code.blocks[n].term.targets().map(|to| leads_to[to.index()]);
     let next = targets.next().filter(|next| from[next.index()] == 1 && targets.all(|to| to == *next))?;
@@ -118,12 +119,12 @@ fn only_way(code: &Code, n: usize, leads_to: &[BlockId], from: &[u32]) -> Option
     (!here.is_empty() && !there.is_empty()).then(|| (next, [here.end - 1, there.start]))
 }
 
-/// By block, how many blocks it is come to from, where blocks without code do not count.
+/// By block: the number of blocks that lead to it, without those that have no code and only jump on.
 fn ways_to(code: &Code, leads_to: &[BlockId]) -> List<u32> {
     let mut from = filled(code.blocks.len(), 0u32);
     for (n, block) in code.blocks.iter().enumerate() {
         if n > 0 && block.items.is_empty() && matches!(block.term, Term::Jump(_)) {
-            // Nobody goes there.
+            // Branches go past this block, to the block where it leads.
             continue;
         }
         let mut targets: SmallVec<[BlockId; 2]> = block.term.targets().map(|to| leads_to[to.index()]).collect();

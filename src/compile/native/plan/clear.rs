@@ -1,5 +1,5 @@
-//! Where masks are set to no lanes: at a block that the wave passes before every use of the mask, as often as the block
-//! that uses it.
+//! Where masks are cleared: at the end of a block that the wave passes before every use of the mask, and
+//! whose loops all contain the block that uses it.
 
 use super::{Go, MaskId, Plan, Position};
 use crate::compile::native::layout::BlockLayout;
@@ -83,7 +83,7 @@ pub(super) fn dominators(plan: &Plan) -> List<Option<Position>> {
         };
         // Back edges change nothing: the graph is reducible and in order, so all ways to a block are known when it is its turn.
         targets.into_iter().flatten().filter(|to| *to > n).for_each(|to| come(&mut parents, n, to));
-        // The landing is left before the block, as if by the blocks before it.
+        // A landing that skips leaves before the block runs, as if from the blocks before it.
         if let (Some(skip), Some(before)) = (landing.skip, parents[n as usize]) {
             come(&mut parents, before, skip);
         }
@@ -91,7 +91,7 @@ pub(super) fn dominators(plan: &Plan) -> List<Option<Position>> {
     parents
 }
 
-/// Notes another way to a block.
+/// Updates the immediate dominator of a block for another way to it.
 fn come(parents: &mut [Option<Position>], from: Position, to: Position) {
     let above = |parents: &[Option<Position>], at: Position| parents[at as usize].unwrap_or(0);
     let (mut a, mut b) = (from, parents[to as usize].unwrap_or(from));

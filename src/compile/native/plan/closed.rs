@@ -24,10 +24,10 @@ pub(super) fn meeting_points(shader: &Shader, layout: &BlockLayout, divergent: &
         let Some(meeting) = meeting.filter(|_| divergent[n]) else { continue };
         let own = edges.over(n..n + 1);
         let inside = edges.over(n + 1..meeting as usize);
-        // Lanes that never leave a loop meet nobody: their side does not count for the meeting point.
+        // The meeting point ignores a side whose lanes never leave a loop, so the branch's own targets are checked too.
         let between = own.left_to <= meeting && own.back_to as usize > n;
-        // Entered only from the branch on, left at the latest to the meeting point, and without a jump back beyond the
-        // branch.
+        // The blocks in between are entered only from the branch or from each other, and lead neither beyond the
+        // meeting point nor back to the branch or before it.
         let closed =
             between && inside.entered as usize >= n && inside.left_to <= meeting && inside.back_to as usize > n;
         out[n] = closed.then_some(meeting);
@@ -35,14 +35,14 @@ pub(super) fn meeting_points(shader: &Shader, layout: &BlockLayout, divergent: &
     out
 }
 
-/// Where edges of some blocks lead, as positions.
+/// How far the edges of some blocks reach, as positions.
 #[derive(Clone, Copy)]
 struct Edge {
-    /// Their earliest predecessor; blocks that are not in the layout are at [`u32::MAX`].
+    /// The earliest predecessor of these blocks; one that is not in the layout is at [`u32::MAX`].
     entered: u32,
-    /// Their latest successor.
+    /// The latest successor of these blocks.
     left_to: u32,
-    /// Their earliest successor.
+    /// The earliest successor of these blocks.
     back_to: u32,
 }
 
@@ -59,8 +59,8 @@ impl Edge {
     }
 }
 
-/// The edges of all blocks as a tree, so that branches inside each other do not look at each block anew: entry `n` is of the
-/// blocks of entries `2 n` and `2 n + 1`, and the blocks themselves are its second half.
+/// A tree over the edges of all blocks, so that nested branches do not look at each block again: entry n combines
+/// entries `2 * n` and `2 * n + 1`, and the second half of the list are the blocks themselves.
 struct Edges(List<Edge>);
 
 impl Edges {

@@ -1,9 +1,10 @@
 //! Proves that the wave has a lane in every block, so that it cannot go around a loop for ever with EXEC = 0.
 //!
-//! Two facts are followed along the wave's ways. *Homes* are places, EXEC and masks, that together hold all lanes: EXEC
-//! at first. When lanes leave EXEC for a mask, the mask becomes their home; when a mask is added to EXEC, EXEC does. And
-//! places that hold a lane for certain. A block's body needs a lane in EXEC: its landing has just tested EXEC, or put a
-//! mask with lanes there, or EXEC is the only home. Nothing here knows how the plan was made.
+//! Two facts are followed along the wave's ways. The first: *homes* are places (EXEC and masks) that together hold all
+//! lanes; at the start EXEC alone. When lanes leave EXEC for a mask, the mask becomes their home; when a mask is added
+//! to EXEC, EXEC does. The second: which places certainly hold a lane. A block's body needs a lane in EXEC: its landing
+//! has just tested EXEC, or put a mask with lanes there, or EXEC is the only home. Nothing here knows how the plan was
+//! made.
 
 use super::{Exit, Go, Landing, MaskId, MaskSource, Plan, Position};
 use crate::error::{Error, Result};
@@ -15,7 +16,8 @@ struct Place(usize);
 
 impl Place {
     const EXEC: Self = Self(0);
-    /// Known only on the way from the branch to the landing that puts these lanes into EXEC.
+    /// The saved lanes that did not take the first target. Known only on the way from the branch to the landing that
+    /// puts them into EXEC.
     const REST: Self = Self(1);
 
     const fn mask(mask: MaskId) -> Self {
@@ -40,7 +42,7 @@ impl Places {
         self.0[place.0 / 64] |= 1 << (place.0 % 64);
     }
 
-    /// Removes a place; whether it was there.
+    /// Removes a place; returns whether it was there.
     fn remove(&mut self, place: Place) -> bool {
         let had = self.has(place);
         self.0[place.0 / 64] &= !(1 << (place.0 % 64));
@@ -51,7 +53,7 @@ impl Places {
         self.0.iter().all(|bits| *bits == 0)
     }
 
-    /// Combines it with another set; whether it changes.
+    /// Combines the set with another one; returns whether it changes.
     fn combine(&mut self, other: &Self, how: impl Fn(u64, u64) -> u64) -> bool {
         let both = self.0.iter_mut().zip(other.0.iter());
         both.fold(false, |changed, (own, other)| {
@@ -64,9 +66,9 @@ impl Places {
 /// What is certain at one point of the wave's way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Facts {
-    /// These hold all lanes; `None` if nothing is known to.
+    /// Places that together hold all lanes; `None` if no such places are known.
     homes: Option<Places>,
-    /// Each of these holds a lane.
+    /// Places that hold at least one lane each.
     some: Places,
 }
 
@@ -82,7 +84,8 @@ impl Facts {
         self.some.has(Place::EXEC) || self.homes.as_ref().is_some_and(only_exec)
     }
 
-    /// The lanes whose home is `from` have these homes now; with none, nobody knows where they are.
+    /// If `from` is a home, its lanes move to the homes `to`; if these are none, nothing is known of the lanes any
+    /// more.
     fn moves(&mut self, from: Place, to: &[Place]) {
         let Some(homes) = &mut self.homes else { return };
         if homes.remove(from) {
@@ -93,7 +96,7 @@ impl Facts {
         }
     }
 
-    /// A place gets other lanes; those that it had are lost.
+    /// A place gets unknown lanes, and those that it had are lost.
     fn set(&mut self, place: Place) {
         self.some.remove(place);
         self.moves(place, &[]);
@@ -107,14 +110,14 @@ impl Facts {
         }
     }
 
-    /// A place turns out to be empty; whether this can be.
+    /// Notes that a place is empty; returns whether the facts allow that.
     fn is_empty(&mut self, place: Place) -> bool {
         let contradicts = self.some.remove(place);
         let gone = self.homes.as_mut().is_some_and(|homes| homes.remove(place) && homes.is_empty());
         !contradicts && !gone
     }
 
-    /// Keeps what also holds on another way; whether that is less.
+    /// Keeps the facts that also hold on another way; returns whether any is lost.
     fn meet(&mut self, other: &Self) -> bool {
         let fewer = self.some.combine(&other.some, |own, other| own & other);
         match (&mut self.homes, &other.homes) {
@@ -128,7 +131,7 @@ impl Plan {
     /// Checks that no block is executed, and so no loop continued, without a lane.
     ///
     /// # Errors
-    /// A bug: the block that may have none.
+    /// A bug: the first block that may be executed without a lane.
     pub fn verify(&self) -> Result<()> {
         let count = self.exits.len();
         let mut proof =
@@ -149,11 +152,12 @@ impl Plan {
 
 struct Proof<'a> {
     plan: &'a Plan,
-    /// By position: the facts where the wave comes to its landing in this pass, until it is its turn.
+    /// By position: the facts with which the wave comes to the block's landing, collected in this pass until the
+    /// block's turn.
     landings: List<Option<Facts>>,
-    /// By position of a loop's header: the facts at the beginning of its body by every way back so far.
+    /// By position of a loop's header: the facts at the start of its body that hold on all back edges followed so far.
     back: List<Option<Facts>>,
-    /// A fact about a way back was lost in this pass: what it was used for must be looked at again.
+    /// Whether this pass lost a fact about a back edge, so that blocks which relied on it must be looked at again.
     lost: bool,
     /// The first block that may have no lane.
     without: Option<Position>,
@@ -206,7 +210,8 @@ impl Proof<'_> {
             facts.set(Place::mask(*mask));
         }
         let side = |wanted: bool| wait_if.iter().find(|(_, side)| *side == wanted).map(|(mask, _)| Place::mask(*mask));
-        // The body of a loop's header begins with EXEC as it is, whatever mask has its lanes too.
+        // A back edge leads to the header's body, past the landing, so EXEC stays the home even if a mask gets the
+        // lanes too.
         let goes_back = matches!(*go, Go::To(to) if to <= n);
         for mask in wait {
             if !goes_back {
@@ -248,7 +253,7 @@ impl Proof<'_> {
                     self.go(n, empty, none);
                 }
                 facts.some.add(Place::EXEC);
-                // Lanes that continue may also wait where they continue.
+                // The lanes that continue may also be added to the mask of the block where they do.
                 if let Some(mask) = side(!inverted) {
                     facts.moves(Place::EXEC, &[mask]);
                     facts.some.add(mask);

@@ -8,8 +8,8 @@ use crate::ir::{Shader, Terminator};
 use crate::workspace::{Kept, List, filled};
 use smallvec::SmallVec;
 
-/// Notes of where lanes may wait, over all blocks. A shader with as many ways out of its loops as this square root is no
-/// shader that anybody wrote.
+/// Most entries of [`Waiting`], over all blocks. They grow with the square of the ways out of a shader's loops: no
+/// shader that anybody wrote has 4,096 of these.
 const MOST_WAITS: usize = 16 << 20;
 
 /// Result of the walk.
@@ -23,9 +23,9 @@ pub(super) enum Walked {
 /// The way by which the wave comes to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Arrival {
-    /// EXEC has lanes that go on here.
+    /// EXEC has the lanes that continue at the block.
     Lanes,
-    /// EXEC contains lanes that wait elsewhere.
+    /// EXEC still has lanes that wait elsewhere.
     Stale,
     /// EXEC is empty.
     Empty,
@@ -42,9 +42,9 @@ struct Walk<'a> {
     /// By position: blocks after it where lanes may wait.
     waiting: Waiting,
     exits: List<Exit>,
-    /// Blocks that the wave comes to, from where, and how.
+    /// Arrivals of the wave: the block that it comes to, the block that it comes from, and the state of EXEC.
     arrivals: List<(Position, Position, Arrival)>,
-    /// By position: the closed branch whose other lanes start here.
+    /// By position: the closed branch whose second side begins here.
     rest_of: List<Option<Position>>,
     /// By position: the mask of lanes that wait there.
     mask_of: List<Option<MaskId>>,
@@ -123,7 +123,8 @@ pub(super) fn walk(shader: &Shader, layout: &BlockLayout, divergent: &[bool]) ->
         demoted: List::default(),
         changed: true,
     };
-    // Lanes that wait outside of a loop do so in every iteration: again until nothing is added.
+    // Lanes that wait outside of a loop do so in every iteration, so the walk is repeated until it adds no waiting
+    // place.
     while walk.changed {
         walk.changed = false;
         walk.exits.clear();
@@ -247,7 +248,7 @@ impl Walk<'_> {
         self.waiting.of(n).next()
     }
 
-    /// The wave goes from one block to another; lanes wait also at these.
+    /// Records that the wave goes from one block to another while lanes wait at the blocks in `more` too.
     fn arrive(&mut self, from: Position, to: Position, how: Arrival, more: &[Position]) {
         self.arrivals.push((to, from, how));
         let mut add: List<Position> = self.waiting.of(from).chain(more.iter().copied()).filter(|p| *p > to).collect();
@@ -281,7 +282,7 @@ impl Walk<'_> {
         mask
     }
 
-    /// Decides how each block begins, and adds what that demands of the ends before it.
+    /// Decides how each block begins, and adds what its landing needs to the exits of the blocks before it.
     fn finish(mut self) -> Result<Walked> {
         self.arrivals.sort_unstable();
         self.arrivals.dedup();
@@ -346,7 +347,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The landing of a block replaces EXEC: who comes with lanes for it adds them to its mask.
+    /// The landing of a block replaces EXEC, so each block that brings lanes for it has to add them to its mask.
     fn register(&mut self, to: Position, arrivals: &[(Position, Position, Arrival)]) -> Result<()> {
         for n in arrivals.iter().filter(|(.., how)| *how == Arrival::Lanes).map(|(_, from, _)| *from) {
             if self.rest_of[to as usize] == Some(n) || self.is_restored(n, to) {

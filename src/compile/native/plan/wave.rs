@@ -1,8 +1,10 @@
 //! Which blocks the wave has certainly passed before it reaches a block.
 //!
-//! A block that dominates another does so for lanes. The wave may come to the landing of the second one without the first:
-//! no lane waits there then, and it goes on, but not by a way of its own. What it has in scalar registers, and in masks, is
-//! defined on every way of the wave only if this says so.
+//! Dominance between the shader's blocks holds for lanes, not for the wave: the wave may come to the landing of a block
+//! without having run the block's dominator. No lane waits at the landing then, and the wave goes on without running
+//! the block; but in the graph of the code, the way from that landing into the block exists all the same. So a scalar
+//! register or a mask that the dominator writes counts as defined in the block only if this module says that the wave
+//! has passed the dominator.
 
 use super::{Go, Landing, Plan, Position};
 use crate::ir::cfg::DomTree;
@@ -13,7 +15,7 @@ use crate::workspace::{Kept, take};
 #[derive(Debug)]
 pub struct WavePaths {
     dominators: Kept<DomTree>,
-    /// Predecessors of landings and blocks in turn.
+    /// Predecessors of each landing (node `2 * n` for position n) and of each block's body (node `2 * n + 1`).
     preds: Kept<Graph>,
 }
 
@@ -32,7 +34,7 @@ impl WavePaths {
         for (at, (land, exit)) in (0..).zip(plan.landings.iter().zip(&plan.exits)) {
             let skip = if *land == Landing::default() { None } else { land.skip.map(landing) };
             succs.push(std::iter::once(body(at)).chain(skip));
-            // A loop begins anew after its landing.
+            // A back edge leads into the body of the loop's header, past its landing.
             let to = |to: Position| if to <= at { body(to) } else { landing(to) };
             match exit.go {
                 Go::To(next) => succs.push([to(next)]),
@@ -50,7 +52,7 @@ impl WavePaths {
         self.dominators.dominates(body(first), body(second))
     }
 
-    /// Whether the wave comes to a block from these blocks themselves, and from no others.
+    /// Whether the wave comes to a block directly from each of these blocks, and from nowhere else.
     pub fn comes_from(&self, block: Position, blocks: impl Iterator<Item = Position>) -> bool {
         // A landing with nothing to do is no block of its own.
         let direct = |from: &&BlockId| **from != landing(block);

@@ -4,7 +4,7 @@ use crate::rows::Rows;
 use crate::workspace::{Kept, List};
 use smallvec::SmallVec;
 
-/// A mask that code keeps: index into [`Plan::masks`].
+/// A mask of lanes that the code keeps: a number below [`Plan::masks`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MaskId(pub u32);
 
@@ -16,9 +16,9 @@ pub type Position = u32;
 pub struct Landing {
     /// EXEC becomes this mask first: the lanes of the block before are not meant to continue here.
     pub replace: Option<MaskSource>,
-    /// These are added.
+    /// Masks whose lanes are then added to EXEC.
     pub add: SmallVec<[MaskId; 2]>,
-    /// If no lane is there then, the wave goes on to the landing of this block.
+    /// If EXEC is empty after that: the block to whose landing the wave goes on.
     pub skip: Option<Position>,
 }
 
@@ -34,9 +34,9 @@ pub enum MaskSource {
 /// Where the wave continues at the end of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Go {
-    /// At the landing of a block, to which these lanes go or where others wait.
+    /// At the landing of a block: the target of the lanes, or an earlier block where others wait.
     To(Position),
-    /// By a uniform condition.
+    /// At the first block if a uniform condition holds, otherwise at the second one.
     Uniform(Position, Position),
     /// Lanes without the condition (with it, if `inverted`) leave EXEC; if none is left, the wave goes to the second
     /// target.
@@ -61,21 +61,22 @@ pub struct Exit {
     pub wait_if: SmallVec<[(MaskId, bool); 2]>,
     /// EXEC is saved to this mask before it is reduced: the branch is closed.
     pub save: Option<MaskId>,
-    /// Where it goes.
+    /// Where the wave goes then.
     pub go: Go,
 }
 
 /// The plan of a shader.
 #[derive(Debug)]
 pub struct Plan {
-    /// By position.
+    /// By position: how the block begins.
     pub landings: List<Landing>,
-    /// By position.
+    /// By position: how the block ends.
     pub exits: List<Exit>,
-    /// By position: masks that are set to no lanes at the end, before anything else: of blocks that this one dominates.
+    /// By position: masks that are cleared at the end of the block, before anything else. They are used at blocks that
+    /// this one dominates.
     pub clears: Kept<Rows<MaskId>>,
     /// Number of masks.
     pub masks: u32,
-    /// By position: lanes may wait somewhere while the wave is here.
+    /// By position: whether lanes may wait at later blocks while the wave is here.
     pub waits: List<bool>,
 }

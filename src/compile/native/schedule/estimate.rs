@@ -1,4 +1,4 @@
-//! The time that units take in an order: one wave alone, cycles of the latency classes.
+//! Estimates the cycles that units take in an order: for one wave alone, by the latency classes of the instructions.
 
 use super::graph::Graph;
 use super::units::{LoadKind, Units};
@@ -6,23 +6,23 @@ use crate::isa::Latency;
 use crate::target::WaveSize;
 use crate::workspace::{List, filled};
 
-/// Time, while units are put one after the other.
+/// The clock of a wave, while units are issued one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     pub(super) now: u32,
-    /// By unit, when what it depends on is there, as far as that was issued.
+    /// By unit: the cycles at which the results arrive that it needs from the units issued so far.
     there: List<There>,
     /// Cycle at which all scalar loads so far are done: they arrive in any order, so that each is waited for with all
     /// others.
     scalar_loads: u32,
     /// Cycles at which the last vector load and the last access of workgroup memory are done: those arrive in order.
     in_order: [u32; 2],
-    /// Cycle at which everything that is used after the units is there.
+    /// Cycle at which all results arrive that are used after the block's units.
     used: u32,
     wave: WaveSize,
 }
 
-/// The cycles at which the last values arrive.
+/// The cycles at which the last result of scalar loads, and of other units, arrives.
 #[derive(Clone, Copy, Debug, Default)]
 struct There {
     scalar_loads: u32,
@@ -41,7 +41,7 @@ impl Clock {
         self.now.max(others).max(all_scalar_loads)
     }
 
-    /// Issues it. `stays` says whether its result is used after the units.
+    /// Issues a unit. `stays` says whether its result is used after the units.
     pub(super) fn issue(&mut self, units: Units<'_>, graph: &Graph, unit: usize, stays: bool) {
         let start = self.start(unit);
         let latency = units.get(unit).latency;
@@ -60,7 +60,8 @@ impl Clock {
             done = done.max(self.in_order[queue]);
             self.in_order[queue] = done;
         }
-        // Dependencies name the latency of the class: what the queue adds is as if the issue were later.
+        // The latency of an edge is that of the unit's class alone. Waiting for earlier loads of the queue counts as if
+        // the unit had been issued later.
         let issued = done - latency.result();
         let scalar = units.get(unit).load.is_some_and(|load| load.kind == LoadKind::Scalar);
         for edge in graph.after(unit) {
@@ -74,13 +75,13 @@ impl Clock {
         }
     }
 
-    /// The cycle at which all units so far are issued, and what is used after them is there.
+    /// The cycle at which all units so far are issued and the results used after them have arrived.
     pub(super) fn end(&self) -> u32 {
         self.now.max(self.used)
     }
 }
 
-/// Cycles of units in their order. What is used after them is waited for in the end.
+/// Estimated cycles of units in their present order, until the results used after them have arrived.
 pub(super) fn estimate(units: Units<'_>, graph: &Graph, wave: WaveSize, stays: &[bool]) -> u32 {
     let mut clock = Clock::new(units.len(), wave);
     (0..units.len()).for_each(|unit| clock.issue(units, graph, unit, stays[unit]));

@@ -12,14 +12,15 @@ use crate::isa::Traits;
 use crate::rows::Rows;
 use crate::workspace::{Kept, List};
 
-/// Accesses of one kind that are told apart before they are taken as one.
+/// Most stores, and loads, of one kind of memory that are told apart by address. A store beyond them follows them all,
+/// and later accesses follow it.
 const MOST_STORES: usize = 16;
 const MOST_LOADS: usize = 64;
 
 /// An edge: one unit must come before another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
-    /// The other unit: that which comes before, or that which comes after.
+    /// The unit at the other end: the earlier one in `before`, the later one in `after`.
     pub(super) unit: u32,
     /// Cycles between their issues; 0 where only the order counts.
     pub(super) latency: u32,
@@ -33,7 +34,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// Finds those of a block.
+    /// Finds the dependencies of a block.
     pub(super) fn find(&mut self, f: &MachineFunction, units: Units<'_>, past: &mut Past) {
         self.before.clear();
         past.begin(f);
@@ -67,12 +68,12 @@ impl Graph {
         self.before.items().len()
     }
 
-    /// Dependencies on a unit.
+    /// The units that depend on a unit.
     pub(super) fn after(&self, unit: usize) -> &[Edge] {
         self.after.of(unit)
     }
 
-    /// Dependencies of a unit.
+    /// The units on which a unit depends.
     pub(super) fn before(&self, unit: usize) -> &[Edge] {
         self.before.of(unit)
     }
@@ -85,17 +86,17 @@ enum Held {
     Variable(Val),
 }
 
-/// What the units so far have done with such a resource.
+/// What the units so far have done with a resource.
 #[derive(Clone, Copy)]
 struct Uses {
     held: Held,
-    /// The last write, with its latency.
+    /// The unit of the last write, and the latency of the write in cycles.
     write: Option<(u32, u32)>,
-    /// The last of the reads since, as an index in [`Resources::reads`].
+    /// The last read since that write: index in [`Resources::reads`].
     read: Option<u32>,
 }
 
-/// What the units so far of a block have done; for all blocks of a function in turn.
+/// What the units so far have done in the block at hand. It is used for all blocks in turn, to keep its memory.
 #[derive(Default)]
 pub(super) struct Past {
     resources: Resources,
@@ -121,13 +122,13 @@ impl Past {
 /// Values and registers.
 #[derive(Default)]
 struct Resources {
-    /// By value: the number of the block in which it was last made, the unit that made it, and when it was there.
+    /// By value: the number of the block in which it was last made, the unit that made it, and the latency in cycles.
     made: List<(u32, u32, u32)>,
     /// Number of the block at hand.
     block: u32,
     /// Resources with several definitions: few.
     held: List<Uses>,
-    /// Units that read one, each with the index of the read before it.
+    /// Reads of these resources: the unit, and the index of the read of the same resource before it.
     reads: List<(u32, Option<u32>)>,
 }
 
@@ -150,12 +151,12 @@ struct Builder<'a> {
     unit: u32,
 }
 
-/// The order of accesses so far.
+/// The units so far after which later units must come.
 #[derive(Default)]
 struct Order {
-    /// The last unit that is in order with all.
+    /// The last unit that keeps its order with all units.
     last_all: Option<u32>,
-    /// The last one that is in order with all accesses.
+    /// The last unit that keeps its order with all accesses.
     accesses: Option<u32>,
     kinds: [Accesses; Kind::COUNT],
 }
@@ -167,7 +168,7 @@ struct Accesses {
 }
 
 impl Builder<'_> {
-    /// The unit at hand comes after another one. A unit of several instructions keeps their order by itself.
+    /// Adds a dependency of the unit at hand on another one. Within one unit the instructions keep their order anyway.
     fn edge(&mut self, from: u32, latency: u32) {
         if from != self.unit {
             self.edges.add(Edge { unit: from, latency });
@@ -258,7 +259,7 @@ impl Builder<'_> {
                 }
                 of.stores.push((self.unit, if full { AccessRange::default() } else { place }));
                 if kind == Kind::Exports {
-                    // What other stages or the host see is in the order of the code.
+                    // Other stages and the host must see stores and exports in the order of the code.
                     self.after_stores(order);
                 }
             }
@@ -288,14 +289,14 @@ impl Builder<'_> {
         }
     }
 
-    /// The unit comes after all before it, and all later ones after it.
+    /// Puts the unit at hand after all earlier units, and before all later ones.
     fn after_all(&mut self, order: &mut Order) {
         (order.last_all.unwrap_or(0)..self.unit).for_each(|from| self.edge(from, 0));
         order.last_all = Some(self.unit);
     }
 }
 
-/// Whether the order of writes counts.
+/// Whether accesses to a resource must keep their order.
 fn is_ordered(place: Held) -> bool {
     match place {
         Held::Register(n) => {

@@ -41,9 +41,9 @@ pub(super) enum Ordering {
 /// Where an access is, as far as that can be compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AccessRange {
-    /// The operands that make the address; none: unknown.
+    /// The operands that make the address; empty if the address is unknown.
     base: SmallVec<[OperandValue; 8]>,
-    /// Bytes from there, first and end, of up to two parts.
+    /// Byte offsets from that address, first and end, of up to two parts.
     parts: [(u32, u32); 2],
 }
 

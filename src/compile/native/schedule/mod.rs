@@ -42,7 +42,7 @@ const FEWEST: usize = 3;
 /// Counters, to test the cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScheduleStats {
-    /// Units considered when choosing one, and dependencies.
+    /// The work done: units considered in all choices of a next unit, and dependencies.
     pub steps: u64,
     /// Blocks with a new order.
     pub changed: u32,
@@ -52,16 +52,16 @@ pub struct ScheduleStats {
     pub cycles: [u64; 2],
 }
 
-/// Finds orders of a function, again and again with more registers left free.
+/// Orders the blocks of a function, again with more registers left free if allocation needs them.
 pub struct Scheduler {
     how: Scheduling,
     limits: RegisterLimits,
     live: Liveness,
     pressure: Pressure,
     units: AllUnits,
-    /// By block, the most registers at once in source order.
+    /// By block: the most registers that are live at once in source order.
     peaks: List<Counts>,
-    /// By block, what was found.
+    /// By block: the order that was found last.
     found: List<Found>,
     /// The instructions in source order.
     source: List<MachineInst>,
@@ -70,16 +70,17 @@ pub struct Scheduler {
 /// The order of a block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
-    /// The spare registers that it was found with; `None` before it was looked for.
+    /// The spare registers for which the order was found, as [`Scheduler::run`] takes them; `None` before the first
+    /// run.
     spare: Option<Option<u32>>,
     /// Whether it differs from the source order.
     changed: bool,
-    /// Weighted cycles of both.
+    /// Estimated cycles of the source order and of this one; code in a loop counts eightfold.
     cycles: [u64; 2],
 }
 
 impl Scheduler {
-    /// For a verified function.
+    /// A scheduler for a verified function.
     pub fn new(f: &MachineFunction, how: Scheduling, limits: RegisterLimits) -> Self {
         let live = Liveness::new(f);
         let mut pressure = Pressure::new(f);
@@ -95,8 +96,9 @@ impl Scheduler {
 
     /// Puts the instructions of each block in a better order.
     ///
-    /// `spare`: by block, how many vector registers of those that the waves allow are left free, as allocation may need more
-    /// than values do; `None` keeps the source order. Blocks for which that is as it was the last time keep their order.
+    /// `spare`: by block, how many vector registers of those that the waves allow are left free, as allocation may need
+    /// more than values do; `None` keeps the source order. A block whose `spare` is that of the last run keeps its
+    /// order.
     pub fn run(&mut self, f: &mut MachineFunction, spare: &[Option<u32>]) -> ScheduleStats {
         let mut stats = ScheduleStats::default();
         let most = self.peaks.iter().map(|peak| peak.vectors).max().unwrap_or(0);

@@ -14,9 +14,9 @@ const COARSE: u32 = 32;
 /// How far an order may be from the source order.
 #[derive(Clone, Copy)]
 struct Reach {
-    /// Units that are looked at at once.
+    /// Length of the window of units among which the next one is chosen.
     window: usize,
-    /// Registers that loads leave to what follows them: of `limit`, one in so many.
+    /// The part of the register limit that a load leaves free for the units after it: one register in this many.
     reserve: u32,
 }
 
@@ -35,11 +35,11 @@ const STRETCH: usize = 64;
 /// Consecutive units of a block. Units do not move between stretches, so the order within one does not change how many
 /// registers are live in another.
 struct Stretch {
-    /// The first unit after it.
+    /// Index of the first unit after the stretch.
     end: usize,
-    /// Index of its reach.
+    /// Index in [`REACHES`].
     reach: usize,
-    /// Most registers at once.
+    /// Most registers that are live at once.
     peak: Counts,
 }
 
@@ -59,7 +59,7 @@ impl Stretches {
     }
 
     /// Brings the stretches that need too many registers nearer to the source order, after cutting a long block into
-    /// stretches; whether there were any.
+    /// stretches; returns whether any stretch changed.
     pub(super) fn narrow(&mut self, limit: &Counts) -> bool {
         if let [whole] = &self.0[..]
             && whole.end > STRETCH
@@ -86,19 +86,20 @@ pub(super) struct Goal<'a> {
     pub(super) stays: &'a [bool],
 }
 
-/// An order, and what it takes.
+/// An order, with the registers and cycles that it needs.
 pub(super) struct Ordered {
     pub(super) units: List<usize>,
-    /// Most registers at once.
+    /// Most registers that are live at once.
     pub(super) peak: Counts,
     pub(super) cycles: u32,
 }
 
-/// The units that wait for nothing, among the first that are left of a stretch: as many as its window has.
+/// The units of a stretch's window that depend on no unit that is still to be taken. The window begins with the first
+/// unit that is left.
 struct Ready {
-    /// In no particular order.
+    /// Their indices, in no particular order.
     units: List<usize>,
-    /// By unit, the dependencies that it still waits for.
+    /// By unit: the number of its dependencies on units that are still to be taken.
     waits: List<u32>,
     /// The first unit after the window.
     next: usize,
@@ -125,7 +126,7 @@ impl Ready {
         self.next = self.next.max(end);
     }
 
-    /// Takes one. The first unit that is left waits for nothing, so there is one until all are taken.
+    /// Takes a ready unit. The first unit that is left waits for nothing, so one is ready until all are taken.
     fn take(&mut self, graph: &Graph, place: usize) -> usize {
         let unit = self.units.swap_remove(place);
         for edge in graph.after(unit) {
@@ -211,7 +212,7 @@ pub(super) fn order(
     out
 }
 
-/// By unit, the cycles from its issue to the end of what depends on it.
+/// By unit: the cycles from its issue until the longest chain of units that depend on it is done.
 fn heights(units: Units<'_>, graph: &Graph, goal: &Goal<'_>) -> List<u32> {
     let mut heights = filled(graph.len(), 0);
     for unit in (0..graph.len()).rev() {

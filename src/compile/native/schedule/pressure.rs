@@ -21,18 +21,18 @@ impl Counts {
         }
     }
 
-    /// The excess over a limit.
+    /// The number of registers above a limit, for both classes together.
     pub(super) fn above(&self, limit: &Self) -> u32 {
         self.scalars.saturating_sub(limit.scalars) + self.vectors.saturating_sub(limit.vectors)
     }
 
-    /// The larger one of each.
+    /// The larger count of each class.
     #[must_use]
     pub(super) fn most(self, other: Self) -> Self {
         Self { scalars: self.scalars.max(other.scalars), vectors: self.vectors.max(other.vectors) }
     }
 
-    /// Both, with so many more of each.
+    /// The sum of the counts of each class.
     #[must_use]
     pub(super) fn plus(self, other: Self) -> Self {
         Self { scalars: self.scalars + other.scalars, vectors: self.vectors + other.vectors }
@@ -50,19 +50,19 @@ struct Read {
 pub(super) struct Pressure {
     /// By value: reads in this block that are still to come.
     left: List<u32>,
-    /// By value: the block for which that was counted.
+    /// By value: the number of the block for which `left` was counted.
     counted: List<u32>,
-    /// By value: the block, counted from 1, after whose units it is still used.
+    /// By value: the number, from 1, of the last block after whose units it is still used.
     stays: List<u32>,
-    /// By value: the block in which it is live now.
+    /// By value: the number of the block in which it was last live.
     here: List<u32>,
     block: u32,
     /// Registers of live values.
     live: Counts,
-    /// By unit.
+    /// By unit: the values that it reads.
     reads: Kept<Rows<Read>>,
     defs: Kept<Rows<Val>>,
-    /// By unit: its results that are used later, and all of them.
+    /// By unit: the registers of its results that are used after it, and of all its results.
     made: List<[Counts; 2]>,
 }
 
@@ -173,7 +173,7 @@ impl Pressure {
         self.live
     }
 
-    /// Registers after a unit, and at most within it.
+    /// Registers of live values after a unit, and the most at once within it.
     fn with(&self, unit: usize) -> [Counts; 2] {
         let [later, all] = self.made[unit];
         let mut rest = self.live;
@@ -190,10 +190,11 @@ impl Pressure {
         [rest.plus(later), rest.plus(all)]
     }
 
-    /// How many registers more than the limit a unit needs, with spare ones, and if it does, how many there are after it.
+    /// The number of registers above the limit that a unit needs, with `spare` ones added, and the number that is live
+    /// after it; both are 0 if the limit is kept.
     pub(super) fn excess(&self, unit: usize, spare: Counts, limit: &Counts) -> (u32, u32) {
         let [_, all] = self.made[unit];
-        // What it reads can only end, so usually there is nothing to count.
+        // Values that the unit reads can only end, so usually there is nothing to count.
         if self.live.plus(all).plus(spare).above(limit) == 0 {
             return (0, 0);
         }
@@ -204,7 +205,7 @@ impl Pressure {
         }
     }
 
-    /// Goes past a unit; the most registers within it.
+    /// Goes past a unit; returns the most registers that are live at once within it.
     pub(super) fn pass(&mut self, unit: usize) -> Counts {
         let [after, within] = self.with(unit);
         self.reads.of(unit).iter().for_each(|read| self.left[read.val.index()] -= read.times);
@@ -213,7 +214,7 @@ impl Pressure {
         within
     }
 
-    /// Goes past the first units in their order; the most registers at once.
+    /// Goes past the first units in their order; returns the most registers that are live at once.
     pub(super) fn walk(&mut self, units: usize) -> Counts {
         (0..units).fold(self.live, |peak, unit| peak.most(self.pass(unit)))
     }

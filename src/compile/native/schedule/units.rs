@@ -1,7 +1,7 @@
 //! Units of scheduling: one instruction, or several that SCC connects.
 //!
-//! SCC is one register that nearly every scalar instruction writes. From an instruction that sets it to the last one that
-//! reads that, everything stays together; so nothing else has to be known of SCC.
+//! SCC is one register that nearly every scalar instruction writes. The instructions from one that sets SCC to the last
+//! one that reads this result stay together; so nothing else has to be known of SCC.
 
 use crate::compile::native::mir::{
     BlockId, Cond, MachineFunction, MachineInst, Opcode, Operand, OperandValue, Pseudo, RegisterClass, Term, runs,
@@ -32,11 +32,11 @@ pub(super) struct Load {
 pub(super) struct Unit {
     first: u32,
     end: u32,
-    /// The load, if the unit is one.
+    /// The load, if the unit is a single load.
     pub(super) load: Option<Load>,
     /// The longest latency class among its instructions.
     pub(super) latency: Latency,
-    /// It has to be the last one.
+    /// Whether it has to be the last unit of its block.
     pub(super) last: bool,
 }
 
@@ -53,7 +53,7 @@ impl Units<'_> {
         &self.0[unit]
     }
 
-    /// Its instructions, as indices into [`MachineFunction::insts`].
+    /// The instructions of a unit, as indices into [`MachineFunction::insts`].
     pub(super) fn range(&self, unit: usize) -> Range<u32> {
         self.0[unit].first..self.0[unit].end
     }
@@ -82,7 +82,7 @@ impl AllUnits {
         let insts = block.insts.start..block.tail;
         let at_end = matches!(block.term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. });
         ends.clear();
-        // Backwards: a unit begins where SCC holds nothing.
+        // Backwards: a unit begins where no later instruction reads the content of SCC.
         let mut live = at_end;
         let mut end = insts.end;
         for n in insts.clone().rev() {

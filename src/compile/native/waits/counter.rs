@@ -4,11 +4,11 @@ use crate::isa::RegisterSet;
 use crate::workspace::List;
 use std::ops::Range;
 
-/// An operation whose registers are not settled.
+/// An outstanding operation that will still read or write registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pending {
     registers: RegisterSet,
-    /// A bit of the counter's own.
+    /// The kind of operation, as one of the bits of its counter.
     kind: u8,
     /// Number of later operations on the same counter, up to the maximum that a wait can express.
     age: u8,
@@ -18,13 +18,13 @@ pub(super) struct Pending {
 #[derive(Debug)]
 pub(super) struct Counter {
     pending: List<Pending>,
-    /// Kinds of operations that may be outstanding, with registers or without.
+    /// Bits of the kinds of operations that may be outstanding, also of those without registers.
     pub kinds: u8,
-    /// The largest count of a wait; one for it waits for nothing.
+    /// The largest count that a wait can have; a wait with it waits for nothing.
     most: u8,
 }
 
-/// A counter whose operations are in a list with those of others.
+/// A saved counter: its operations are a range of a list that saved counters share.
 #[derive(Clone, Debug)]
 pub(super) struct SavedCounter {
     pending: Range<u32>,
@@ -36,21 +36,21 @@ impl Counter {
         Self { pending: List::default(), kinds: 0, most }
     }
 
-    /// Makes it what was saved.
+    /// Restores a saved counter.
     pub(super) fn load(&mut self, saved: &SavedCounter, list: &[Pending]) {
         self.pending.clear();
         self.pending.extend_from_slice(&list[saved.pending.start as usize..saved.pending.end as usize]);
         self.kinds = saved.kinds;
     }
 
-    /// Saves it; its operations go to the end of a list.
+    /// Saves the counter; its operations go to the end of a list.
     pub(super) fn save(&self, list: &mut List<Pending>) -> SavedCounter {
         let start = list.len() as u32;
         list.extend_from_slice(&self.pending);
         SavedCounter { pending: start..list.len() as u32, kinds: self.kinds }
     }
 
-    /// An operation of this kind that will still use these registers.
+    /// Counts an operation of this kind, which will still use these registers.
     pub(super) fn issue(&mut self, kind: u8, registers: RegisterSet) {
         let oldest = self.most - 1;
         self.pending.iter_mut().for_each(|p| p.age = (p.age + 1).min(oldest));

@@ -59,9 +59,9 @@ pub fn insert(code: &mut Code, awaited: &RegisterSet) -> Result<()> {
 
 /// The operations that may be outstanding before each block.
 struct Before {
-    /// By block; `None` where no path leads.
+    /// By block: the state before it; `None` where no path leads.
     points: List<Option<SavedState>>,
-    /// The operations of all points, and those of states that points had before.
+    /// The operations of all saved states, and of states that have been replaced since.
     pending: List<Pending>,
 }
 

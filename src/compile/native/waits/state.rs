@@ -41,7 +41,7 @@ impl Wait {
     /// The wait before an epilog: no load is outstanding. Exports may be: the epilog waits for them before it writes registers.
     pub(super) const RESULTS: Self = Self { counts: Waitcnt { vm: 0, lgkm: 0, ..Waitcnt::NONE }, vs: 63 };
 
-    /// Waits for both.
+    /// The wait that fulfils both.
     #[must_use]
     pub(super) fn and(self, other: Self) -> Self {
         let (a, b) = (self.counts, other.counts);
@@ -59,7 +59,7 @@ pub(super) struct State {
     vs: Counter,
 }
 
-/// A [`State`] whose operations are in a list with those of others.
+/// A saved [`State`]: its operations are in a list that saved states share.
 #[derive(Clone, Debug)]
 pub(super) struct SavedState([SavedCounter; 4]);
 
@@ -74,7 +74,7 @@ impl State {
         state
     }
 
-    /// The counters that an instruction has to wait for.
+    /// The wait that an instruction needs before it.
     pub(super) fn needed(&self, inst: &Instruction, effects: &Effects) -> Wait {
         let mut wait = Wait::NONE;
         let both = effects.reads.union(&effects.writes);
@@ -107,7 +107,7 @@ impl State {
         wait
     }
 
-    /// Makes it what was saved.
+    /// Restores a saved state.
     pub(super) fn load(&mut self, SavedState([vm, lgkm, exp, vs]): &SavedState, list: &[Pending]) {
         self.vm.load(vm, list);
         self.lgkm.load(lgkm, list);
@@ -115,7 +115,7 @@ impl State {
         self.vs.load(vs, list);
     }
 
-    /// Saves it; its operations go to the end of a list.
+    /// Saves the state; its operations go to the end of a list.
     pub(super) fn save(&self, list: &mut List<Pending>) -> SavedState {
         SavedState([&self.vm, &self.lgkm, &self.exp, &self.vs].map(|counter| counter.save(list)))
     }

@@ -49,7 +49,7 @@ fn this_lane(cx: &mut Cx<'_>) -> Value {
     built_in(cx, BuiltIn::SubgroupLocalInvocationId, 0)
 }
 
-/// For the n-th lane of a quad, the lane of the same quad that the n-th of these numbers, from 0 to 3, says.
+/// The lane of this quad that `offsets` (0 to 3) names for this lane: its n-th number is for the n-th lane of the quad.
 fn lane_of_quad(cx: &mut Cx<'_>, offsets: [Value; 4]) -> Value {
     let (three, lane) = (cx.b.c32(3), this_lane(cx));
     let place = cx.b.alu(AluOp::IAnd, &[lane, three]);

@@ -12,13 +12,13 @@ use spirv::Capability;
 /// The variant of a sampling instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SampleKind {
-    /// Four texels unfiltered.
+    /// Whether it gathers four unfiltered texels.
     pub gather: bool,
-    /// It has a depth comparator.
+    /// Whether it has a depth comparator.
     pub compare: bool,
-    /// The coordinate ends with its divisor.
+    /// Whether the coordinate ends with its divisor.
     pub projective: bool,
-    /// The result has a residency code.
+    /// Whether the result has a residency code.
     pub sparse: bool,
 }
 

@@ -11,13 +11,13 @@ use crate::ir::{Access, AluOp, Dim, ImageInst, ImageOp, ImageOperand, LodMode, O
 pub struct Shape {
     /// Dimensionality.
     pub dim: Dim,
-    /// Has layers.
+    /// Whether it has layers.
     pub arrayed: bool,
-    /// Has samples.
+    /// Whether it has samples.
     pub multisampled: bool,
     /// Type of a texel's component in SPIR-V.
     pub texel: Type,
-    /// Texels are floats.
+    /// Whether its texels are floats.
     pub float: bool,
     /// Number of channels of a storage image's format; 4 if unknown.
     pub channels: usize,
@@ -30,7 +30,7 @@ pub struct Sources {
     pub image: Option<Value>,
     /// Sampler descriptor.
     pub sampler: Option<Value>,
-    /// One per dimension.
+    /// Coordinates, one per dimension.
     pub coords: LeafValues,
     /// Array layer.
     pub layer: Option<Value>,

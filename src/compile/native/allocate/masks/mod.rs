@@ -1,8 +1,8 @@
 //! Masks that leave their registers: variables, and scalar parameters with registers of their own.
 //!
-//! Each takes a lane of a vector register that holds nothing else, where `rewrite` puts it after every definition and reads
-//! it before every use. Where there are too few of these registers, it takes scratch memory. What is left are values with
-//! one definition each, which live for an instruction.
+//! Each takes a lane of a vector register that holds nothing else, where `rewrite` puts it after every definition and
+//! reads it before every use. Where there are too few of these registers, it takes scratch memory. The values that
+//! registers then hold have one definition each and live for an instruction.
 
 mod rewrite;
 
@@ -20,17 +20,17 @@ use std::collections::BinaryHeap;
 pub(super) struct MaskRoom {
     /// Scalar registers for masks that stay.
     pub(super) scalars: u32,
-    /// Vector registers whose lanes hold masks. If there are none, all scalar values that live between blocks leave for
-    /// scratch memory, and one vector register is on the way there.
+    /// Number of vector registers whose lanes hold masks. If it is 0, all scalar values that live between blocks leave
+    /// for scratch memory, by way of one vector register.
     pub(super) vectors: u16,
 }
 
 /// A function with fewer masks in registers.
 pub(super) struct Fewer {
     pub(super) function: MachineFunction,
-    /// For each instruction the one of the old function; `None` for inserted ones.
+    /// By instruction: the index of the old function's instruction that it stands for; `None` for inserted ones.
     pub(super) origin: List<Option<u32>>,
-    /// Vector registers with masks, from the top of the limit down.
+    /// Number of vector registers that masks take: the highest below the limit.
     pub(super) vectors: u16,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Fewer {
 #[derive(Clone, Copy)]
 enum Slot {
     Lane(PhysReg, u32),
-    /// A dword of scratch memory of the first lane.
+    /// A dword of the first lane's scratch memory, by its byte offset.
     Scratch(u32),
 }
 
@@ -71,14 +71,14 @@ pub(super) fn leave(f: &MachineFunction, live: &Liveness, room: MaskRoom, limits
     Some(Fewer { function: it.out, origin: it.origin, vectors })
 }
 
-/// By group, whether it leaves: where more registers are needed at once than there may be, those that cost least for the
-/// code that they cover.
+/// By group: whether it leaves its registers. Where the groups need more than `most` registers at once, those leave
+/// that have the fewest definitions and uses for the number of instructions that they cover.
 fn choose(f: &MachineFunction, groups: &[Group], most: u32) -> List<bool> {
     let cost = costs(f);
     let arrives = |val: &Val| f.entry.iter().any(|entry| entry.val == Some(*val));
     let price = |group: &Group| {
         let cost: f32 = group.members.iter().map(|val| cost[val.index()]).sum();
-        // Entry values are where the hardware puts them, before any code.
+        // Entry values cannot leave: the hardware puts them into their registers before any code runs.
         if group.members.iter().any(arrives) { f32::INFINITY } else { cost / (1 + group.last - group.first) as f32 }
     };
     let prices: List<f32> = groups.iter().map(price).collect();
@@ -104,7 +104,7 @@ fn choose(f: &MachineFunction, groups: &[Group], most: u32) -> List<bool> {
     leaves
 }
 
-/// By value, the number of its definitions and uses; a loop around one counts ten times.
+/// By value: the number of its definitions and uses; one counts ten times as much for each loop around it.
 fn costs(f: &MachineFunction) -> List<f32> {
     let mut cost = filled(f.values.len(), 0.0);
     for id in f.block_ids() {
@@ -128,9 +128,9 @@ enum Place {
 }
 
 struct Places {
-    /// By value.
+    /// By value: its place, if its group leaves.
     of: List<Option<Place>>,
-    /// Lanes and dwords that are needed.
+    /// Numbers of lanes (`taken`) and of scratch dwords (`rows`) in use.
     taken: u32,
     rows: u32,
 }
@@ -139,7 +139,7 @@ struct Places {
 #[derive(Default)]
 struct Pool {
     free: List<u32>,
-    /// The last instruction that needs a place, and the place.
+    /// Places in use, the first to become free on top: the index of the last instruction that needs it, and the place.
     busy: Kept<BinaryHeap<Reverse<(u32, u32)>>>,
     count: u32,
 }
@@ -164,7 +164,7 @@ impl Pool {
     }
 }
 
-/// Gives the values of leaving groups places, at most so many of them lanes.
+/// Gives each value of the groups that leave a place: a lane, or a dword of scratch memory once `most` lanes are taken.
 fn places(f: &MachineFunction, groups: &[Group], leaves: &[bool], most: u32) -> Places {
     let mut of = filled(f.values.len(), None);
     let (mut lanes, mut rows) = (Pool::default(), Pool::default());

@@ -1,8 +1,8 @@
 //! The code of masks that have left their registers.
 //!
-//! `v_writelane` and `v_readlane` ignore EXEC, so they may stand in tails and in whole-wave code, and a lane keeps its content
-//! whichever lanes are active. Scratch memory is reached by way of the first lane of a vector register, for which EXEC is that
-//! lane alone and then again what it was.
+//! `v_writelane` and `v_readlane` ignore EXEC, so they may stand in tails and in whole-wave code, and a lane keeps its
+//! content whichever lanes are active. Scratch memory is reached through the first lane of a vector register; EXEC is
+//! set to that lane alone for the access, and then restored.
 
 use super::Slot;
 use crate::compile::native::mir::{
@@ -15,18 +15,18 @@ use crate::target::WaveSize;
 use crate::workspace::List;
 use smallvec::SmallVec;
 
-/// Greatest constant offset of a buffer access, and 1.
+/// Bytes that constant offsets of buffer accesses reach: the greatest offset + 1.
 const OFFSETS: u32 = 4096;
 
 pub(super) struct Rewrite<'a> {
     f: &'a MachineFunction,
-    /// By value.
+    /// By value: where it is kept, if it has left its register.
     slots: List<Option<Slot>>,
-    /// The register on the way to scratch memory.
+    /// The vector register whose first lane masks pass through on the way to and from scratch memory.
     window: PhysReg,
     pub(super) out: MachineFunction,
     pub(super) origin: List<Option<u32>>,
-    /// Values that were read back for the instruction at hand.
+    /// Values read back for the instruction at hand, each with the new value that stands for it.
     loaded: List<(Val, Val)>,
 }
 
@@ -57,8 +57,8 @@ impl<'a> Rewrite<'a> {
         self.out.blocks.push(MachineBlock { params, insts, tail, edges, ..block.clone() });
     }
 
-    /// The edges, and before them the arguments of parameters that left. All are read before one is written: a parameter may
-    /// be the argument of another.
+    /// Stores the arguments of parameters that have left, and returns the edges without them. All arguments are read
+    /// before one is stored: a parameter may be the argument of another.
     fn edges(&mut self, edges: &[Edge]) -> SmallVec<[Edge; 2]> {
         let f = self.f;
         self.loaded.clear();
