@@ -41,9 +41,9 @@ mod shaders;
 #[path = "../support/shape_module.rs"]
 mod shape_module;
 mod specialized;
-mod uninitialised;
 #[path = "../support/mod.rs"]
 mod support;
+mod uninitialised;
 #[path = "../support/vulkan.rs"]
 mod vulkan;
 mod widths;
