@@ -35,7 +35,7 @@ pub fn read(words: &[u32], wave: WaveSize) -> Result<Code, String> {
         out.bytes += 4 * usize::from(inst.dwords());
     }
     out.vgprs = estimate::vgprs(&code, wave);
-    out.waves = Gpu::Gfx1030.waves(out.vgprs, wave);
+    out.waves = Gpu::Gfx1030.facts().waves(out.vgprs, wave);
     out.loops = estimate::loops(&code).len();
     out.cycles = estimate::cycles(&code, wave);
     Ok(out)

@@ -10,9 +10,6 @@ use crate::metadata::schema::MetadataKey;
 use crate::metadata::user_data::pal::NOT_MAPPED;
 use crate::target::{Gpu, Stage, WaveSize};
 
-/// LDS_SIZE and EXTRA_LDS_SIZE unit in bytes.
-const LDS_UNIT: u32 = 512;
-
 /// Code and declarations of one ELF.
 pub(super) struct Code<'a> {
     pub target: Gpu,
@@ -65,7 +62,7 @@ impl<'a> Code<'a> {
         }
         let notes = elf.sections.iter().find(|s| s.name == ".note").ok_or_else(|| Error::malformed("no .note"))?;
         let document = Document::parse(note::metadata(notes.data)?)?;
-        let registers = named::loaded(&document)?;
+        let registers = named::loaded(&document, target)?;
         let pipeline = document.pipeline;
         let code = elf.symbols.iter().filter(|s| s.kind == stt::FUNC && s.home == Home::Section(index));
         let mut parts = Vec::new();
@@ -110,7 +107,7 @@ impl<'a> Code<'a> {
             Stage::Fragment => field(rsrc2_ps::EXTRA_LDS_SIZE),
             Stage::Compute => field(compute_pgm_rsrc2::LDS_SIZE),
         };
-        let given = (field(fields.vgprs) + 1) * wave.vgpr_granule();
+        let given = (field(fields.vgprs) + 1) * self.target.facts().vgpr_unit(wave);
         Ok(StageCode {
             stage,
             wave,
@@ -119,7 +116,7 @@ impl<'a> Code<'a> {
             vgprs: [given, number(own, MetadataKey::VgprCount)?.unwrap_or(given)],
             sgprs: number(own, MetadataKey::SgprCount)?.unwrap_or(128),
             scratch: field(fields.scratch_en) == 1,
-            lds: units * LDS_UNIT,
+            lds: units * self.target.facts().lds_unit,
         })
     }
 

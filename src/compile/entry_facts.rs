@@ -19,7 +19,7 @@ use crate::metadata::registers::{
     HardwareRegister, RegisterWords, SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, StageRegisters, compute_pgm_rsrc1,
     compute_pgm_rsrc2, rsrc1_ps, rsrc1_vs, rsrc2_ps, rsrc2_vs,
 };
-use crate::target::{Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 use crate::workspace::{List, filled};
 
 /// Pixel inputs that are coordinate pairs: at least one must be enabled, or the hardware hangs.
@@ -29,11 +29,6 @@ const PERSPECTIVE: u16 = 0xf;
 const POSITION_W: u16 = 1 << 11;
 /// The input that is enabled if no coordinate pair is, and its number of VGPRs.
 const FIRST_INPUT: (u16, u16) = (1, 2);
-/// Registers that an instruction can name.
-const MOST_SGPRS: u16 = 106;
-const MOST_VGPRS: u16 = 256;
-/// LDS is allocated in units of this many bytes.
-const LDS_UNIT: u32 = 512;
 /// FLOAT_MODE: denormal inputs and results are kept; for 32-bit floats, and for 16 and 64-bit floats.
 const KEEP_DENORMALS: [u32; 2] = [3 << 4, 3 << 6];
 
@@ -50,6 +45,7 @@ pub struct EntryFacts {
     pub sgprs: u16,
     /// VGPRs that are loaded.
     pub vgprs: u16,
+    gpu: Gpu,
     stage: Stage,
     wave: WaveSize,
     float_mode: u32,
@@ -81,7 +77,7 @@ impl EntryFacts {
     ///
     /// # Errors
     /// Bug: more arguments than registers or pixel inputs.
-    pub fn of(shader: &Shader) -> Result<Self> {
+    pub fn of(shader: &Shader, gpu: Gpu) -> Result<Self> {
         let info = lower_info(shader)?;
         let kept = shader.modes.keeps_denormals().into_iter().zip(KEEP_DENORMALS);
         let mut out = Self {
@@ -90,6 +86,7 @@ impl EntryFacts {
             pixel_inputs: 0,
             sgprs: 0,
             vgprs: 0,
+            gpu,
             stage: shader.stage,
             wave: info.wave,
             float_mode: kept.filter(|(keep, _)| *keep).fold(0, |mode, (_, bits)| mode | bits),
@@ -116,7 +113,8 @@ impl EntryFacts {
             };
             self.args.push(place);
         }
-        if self.sgprs > MOST_SGPRS || self.vgprs > MOST_VGPRS {
+        let most = self.gpu.facts();
+        if u32::from(self.sgprs) > most.sgprs || u32::from(self.vgprs) > most.vgprs {
             return Err(Error::bug(format!("{} SGPRs and {} VGPRs at entry", self.sgprs, self.vgprs)));
         }
         Ok(())
@@ -155,7 +153,7 @@ impl EntryFacts {
         if self.wave == WaveSize::W32 {
             out.set_field(own.wave32, 1)?;
         }
-        let lds = self.lds_bytes.div_ceil(LDS_UNIT);
+        let lds = self.lds_bytes.div_ceil(self.gpu.facts().lds_unit);
         match self.stage {
             Stage::Vertex => {
                 out.set_field(rsrc1_vs::DX10_CLAMP, 1)?;
@@ -263,7 +261,7 @@ mod tests {
             color_export: false,
             depth_export: false,
         });
-        EntryFacts::of(&shader).expect("facts")
+        EntryFacts::of(&shader, Gpu::Gfx1030).expect("facts")
     }
 
     /// Two scalars and all pixel inputs, in the sizes that the hardware has.

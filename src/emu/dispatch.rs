@@ -10,12 +10,10 @@ use crate::error::{Error, Result};
 use crate::isa::{Scalar, Sgpr, Vgpr};
 use crate::metadata::registers::{COMPUTE_NUM_THREAD, RegisterWords, compute_num_thread, compute_pgm_rsrc2 as rsrc2};
 use crate::metadata::user_data::{MAX_ROOT_DWORDS, pal};
-use crate::target::{Stage, WaveSize};
+use crate::target::{FamilyFacts, Stage, WaveSize};
 
 /// Bytes of the global table: the scratch descriptors come first.
 const GLOBAL_TABLE_BYTES: usize = 256;
-/// LDS_SIZE unit in bytes.
-const LDS_UNIT: usize = 512;
 
 /// Values for user data, apart from the root table's address.
 #[derive(Clone, Debug, Default)]
@@ -127,7 +125,7 @@ impl Machine {
         }
         let stage = pipeline.stages.get(&Stage::Compute);
         let stage = stage.ok_or_else(|| Error::malformed("the pipeline has no compute stage"))?;
-        let group = Group::new(stage, &pipeline.registers)?;
+        let group = Group::new(stage, &pipeline.registers, pipeline.gpu.facts())?;
         let mut tables = Tables::new(self, pipeline, root)?;
         let numbers: Vec<u8> = grid.into_iter().flat_map(u32::to_le_bytes).collect();
         tables.workgroups = self.alloc_with(&numbers)?;
@@ -166,7 +164,7 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    fn new(stage: &'a StageCode, registers: &RegisterWords) -> Result<Self> {
+    fn new(stage: &'a StageCode, registers: &RegisterWords, facts: &FamilyFacts) -> Result<Self> {
         let threads = [0, 1, 2]
             .map(|n| registers.get(COMPUTE_NUM_THREAD.nth(n)).map(|word| compute_num_thread::NUM_THREAD_FULL.of(word)));
         let [Some(x), Some(y), Some(z)] = threads else { return Err(Error::malformed("no COMPUTE_NUM_THREAD")) };
@@ -181,7 +179,7 @@ impl<'a> Group<'a> {
             ids: [rsrc2::TGID_X_EN, rsrc2::TGID_Y_EN, rsrc2::TGID_Z_EN].map(on),
             size: on(rsrc2::TG_SIZE_EN),
             local_ids: registers.field(rsrc2::TIDIG_COMP_CNT).min(2) as u8,
-            lds: registers.field(rsrc2::LDS_SIZE) as usize * LDS_UNIT,
+            lds: registers.field(rsrc2::LDS_SIZE) as usize * facts.lds_unit as usize,
             wave_scratch: stage.scratch as usize * stage.wave.lanes() as usize,
         })
     }

@@ -100,7 +100,7 @@ impl LoadedPipeline {
         let notes = notes.ok_or_else(|| Error::malformed("no notes"))?;
         let notes = notes.data().map_err(|e| Error::malformed(format!("notes: {e}")))?;
         let document = Document::parse(note::metadata(notes)?)?;
-        let registers = named::loaded(&document)?;
+        let registers = named::loaded(&document, gpu)?;
         let pipeline = document.pipeline;
         let mut stages = BTreeMap::new();
         for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
@@ -110,7 +110,8 @@ impl LoadedPipeline {
             let symbol = symbol.ok_or_else(|| Error::malformed(format!("no symbol {}", stage.entry_symbol())))?;
             let place = symbol.section_index().and_then(|section| places.get(&section.0));
             let place = place.ok_or_else(|| Error::malformed(format!("{stage} code is not uploaded")))?;
-            let code = stage_code(stage, own, &registers, place.wrapping_add(symbol.address())).at(|| stage.name())?;
+            let code =
+                stage_code(gpu, stage, own, &registers, place.wrapping_add(symbol.address())).at(|| stage.name())?;
             stages.insert(stage, code);
         }
         let spill_threshold = number(&pipeline, MetadataKey::SpillThreshold)?.unwrap_or(u32::MAX);
@@ -128,7 +129,7 @@ fn number(map: &Map, key: MetadataKey) -> Result<Option<u32>> {
         .transpose()
 }
 
-fn stage_code(stage: Stage, own: &Map, registers: &RegisterWords, entry: u64) -> Result<StageCode> {
+fn stage_code(gpu: Gpu, stage: Stage, own: &Map, registers: &RegisterWords, entry: u64) -> Result<StageCode> {
     let fields = StageRegisters::of(stage);
     let wave = WaveSize::try_from(number(own, MetadataKey::WavefrontSize)?.unwrap_or(64))?;
     let count = registers.field(fields.user_sgpr) + 32 * fields.user_sgpr_msb.map_or(0, |field| registers.field(field));
@@ -147,7 +148,7 @@ fn stage_code(stage: Stage, own: &Map, registers: &RegisterWords, entry: u64) ->
         entry,
         wave,
         user_data: (0..count).map(slot).collect(),
-        vgprs: (registers.field(fields.vgprs) as usize + 1) * wave.vgpr_granule() as usize,
+        vgprs: (registers.field(fields.vgprs) as usize + 1) * gpu.facts().vgpr_unit(wave) as usize,
         scratch,
         mode: Mode(mode),
     })

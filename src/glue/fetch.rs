@@ -126,7 +126,7 @@ impl<'a> Prolog<'a> {
         }
         bindings.sort_unstable();
         // Temporary SGPRs start above the entry registers: table address, large offset, descriptors.
-        let limit = self.out.gfx.registers().usable_sgprs;
+        let limit = self.out.gfx.facts().usable_sgprs;
         let pair = table_address_sgpr(self.key.entry_sgprs.min(limit));
         let descriptors = (pair + 3).next_multiple_of(DESCRIPTOR_SGPRS);
         let room = limit.saturating_sub(descriptors) / DESCRIPTOR_SGPRS;

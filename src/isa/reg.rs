@@ -17,7 +17,7 @@ pub struct Vgpr(pub u8);
 
 impl Sgpr {
     /// Number of SGPRs that an operand can name; the same on every gfx10 and gfx11 part.
-    pub const COUNT: u8 = Family::Gfx103.registers().sgprs as u8;
+    pub const COUNT: u8 = Family::Gfx103.facts().sgprs as u8;
 
     /// The register with this number; `None` if there is none.
     pub const fn new(number: u8) -> Option<Self> {
@@ -32,7 +32,7 @@ impl Sgpr {
 
 impl Vgpr {
     /// Number of VGPRs that an operand can name; the same on every part.
-    pub const COUNT: u16 = Family::Gfx103.registers().vgprs as u16;
+    pub const COUNT: u16 = Family::Gfx103.facts().vgprs as u16;
 
     /// Register number.
     pub const fn number(self) -> u8 {

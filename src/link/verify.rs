@@ -15,7 +15,7 @@ use crate::metadata::registers::*;
 use crate::metadata::user_data;
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
-use crate::target::{Gpu, Stage, WaveSize};
+use crate::target::{FamilyFacts, Gpu, Stage, WaveSize};
 use rmpv::Value;
 use serde::Serialize;
 use std::fmt;
@@ -93,8 +93,6 @@ impl VerifyReport {
 
 /// The sample coverage bit of SPI_PS_INPUT_ENA.
 const SAMPLE_COVERAGE: u32 = 1 << 14;
-/// Unit of COMPUTE_PGM_RSRC2.LDS_SIZE in bytes.
-const LDS_UNIT: u32 = 512;
 
 /// Registers of pal-abi 6.1 that PAL reads unconditionally from a graphics ELF.
 const MANDATORY: [HardwareRegister; 13] = [
@@ -258,8 +256,13 @@ struct Metadata<'a> {
 }
 
 impl Metadata<'_> {
+    /// The GPU of the file; any, if it is not known, which another rule reports.
+    fn gpu(&self) -> Gpu {
+        Gpu::of_elf_flags(self.elf.flags).unwrap_or_default()
+    }
+
     fn check(&self, report: &mut VerifyReport) {
-        let pipeline = &self.document.pipeline;
+        let (pipeline, facts) = (&self.document.pipeline, self.gpu().facts());
         let version = self.document.version;
         let read = version.is_some_and(|(major, _)| major == 2 || major == 3);
         report.require(read, ElfRule::Version, || format!("version {version:?}"));
@@ -269,7 +272,7 @@ impl Metadata<'_> {
         self.pipeline_keys(report);
         let by_name = version.is_some_and(|(major, _)| major == 3);
         let words = if by_name {
-            named::registers(self.document).unwrap_or_else(|e| {
+            named::registers(self.document, self.gpu()).unwrap_or_else(|e| {
                 report.add(ElfRule::Registers, e.to_string());
                 RegisterWords::default()
             })
@@ -288,10 +291,10 @@ impl Metadata<'_> {
             format!("a pipeline of type {kind:?} with hardware stages {found:?}")
         });
         for (stage, own) in &stages {
-            stage_words(*stage, own, &words, report);
+            stage_words(*stage, own, &words, facts, report);
             self.entry(*stage, report);
             if *stage == Stage::Compute {
-                compute_keys(own, &words, report);
+                compute_keys(own, &words, facts, report);
             }
         }
         if expected.contains(&Stage::Vertex) {
@@ -406,7 +409,7 @@ fn registers(pipeline: &Map, report: &mut VerifyReport) -> RegisterWords {
 }
 
 /// Checks the words of every stage.
-fn stage_words(stage: Stage, own: &Map, words: &RegisterWords, report: &mut VerifyReport) {
+fn stage_words(stage: Stage, own: &Map, words: &RegisterWords, facts: &FamilyFacts, report: &mut VerifyReport) {
     let rule = ElfRule::Registers;
     let fields = StageRegisters::of(stage);
     let name = stage.hardware_name();
@@ -425,10 +428,10 @@ fn stage_words(stage: Stage, own: &Map, words: &RegisterWords, report: &mut Veri
         report.add(ElfRule::Metadata, format!("{name}: register counts {counts:?}"));
         return;
     };
-    report.require(words.field(fields.vgprs) == (vgprs - 1) / wave.vgpr_granule(), rule, || {
+    report.require(words.field(fields.vgprs) == (vgprs - 1) / facts.vgpr_unit(wave), rule, || {
         format!("{name}: VGPRS {} for {vgprs} VGPRs", words.field(fields.vgprs))
     });
-    report.require(words.field(fields.sgprs) == (sgprs - 1) / 8, rule, || {
+    report.require(words.field(fields.sgprs) == (sgprs - 1) / facts.sgpr_unit, rule, || {
         format!("{name}: SGPRS {} for {sgprs} SGPRs", words.field(fields.sgprs))
     });
     let msb = fields.user_sgpr_msb.map_or(0, |f| words.field(f));
@@ -463,7 +466,7 @@ fn stage_words(stage: Stage, own: &Map, words: &RegisterWords, report: &mut Veri
 }
 
 /// Checks the keys of a compute stage that the loader reads in addition to registers.
-fn compute_keys(own: &Map, words: &RegisterWords, report: &mut VerifyReport) {
+fn compute_keys(own: &Map, words: &RegisterWords, facts: &FamilyFacts, report: &mut VerifyReport) {
     let sizes: Vec<u64> = (0..3)
         .filter_map(|n| words.get(COMPUTE_NUM_THREAD.nth(n)))
         .map(|word| compute_num_thread::NUM_THREAD_FULL.of(word).into())
@@ -474,7 +477,7 @@ fn compute_keys(own: &Map, words: &RegisterWords, report: &mut VerifyReport) {
     report.require(sizes.len() < 3 || said.as_ref() == Some(&sizes), ElfRule::Metadata, || {
         format!(".threadgroup_dimensions {said:?} with COMPUTE_NUM_THREAD {sizes:?}")
     });
-    let lds = words.field(compute_pgm_rsrc2::LDS_SIZE) * LDS_UNIT;
+    let lds = words.field(compute_pgm_rsrc2::LDS_SIZE) * facts.lds_unit;
     let said = number(own, ".lds_size");
     report.require(said == Some(lds), ElfRule::Metadata, || {
         format!(".lds_size {said:?} with {lds} bytes in the register")

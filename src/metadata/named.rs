@@ -8,7 +8,7 @@ use super::document::{Document, Map, get, set, submap};
 use super::registers::*;
 use super::user_data::pal::NOT_MAPPED;
 use crate::error::{Error, Result};
-use crate::target::{Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 use rmpv::Value;
 
 /// Version of the metadata of a pipeline ELF.
@@ -408,11 +408,11 @@ fn graphics(words: &RegisterWords, attributes: Vec<Value>) -> Map {
 ///
 /// # Errors
 /// Malformed: fields of another type, or registers that are not in the table.
-pub fn registers(document: &Document) -> Result<RegisterWords> {
+pub fn registers(document: &Document, gpu: Gpu) -> Result<RegisterWords> {
     if document.version.is_none_or(|(major, _)| major < VERSION.0) {
         return words(&document.pipeline);
     }
-    let pipeline = &document.pipeline;
+    let (pipeline, facts) = (&document.pipeline, gpu.facts());
     let mut out = RegisterWords::default();
     let none = Map::new();
     let stages = submap(pipeline, ".hardware_stages")?.unwrap_or(&none);
@@ -432,7 +432,9 @@ pub fn registers(document: &Document) -> Result<RegisterWords> {
         let lanes = number(".wavefront_size").ok_or_else(|| missing(".wavefront_size"))?;
         let wave = WaveSize::try_from(lanes)?;
         out.set_field(of.wave32, u32::from(wave == WaveSize::W32))?;
-        for (key, field, granule) in [(".vgpr_count", of.vgprs, wave.vgpr_granule()), (".sgpr_count", of.sgprs, 8)] {
+        for (key, field, granule) in
+            [(".vgpr_count", of.vgprs, facts.vgpr_unit(wave)), (".sgpr_count", of.sgprs, facts.sgpr_unit)]
+        {
             let count = number(key).ok_or_else(|| missing(key))?.max(1);
             out.set_field(field, ((count - 1) / granule).min(field.max()))?;
         }
@@ -461,7 +463,7 @@ pub fn registers(document: &Document) -> Result<RegisterWords> {
         let lds = submap(stages, Stage::Compute.hardware_name())?.and_then(|own| get(own, ".lds_size")?.as_u64());
         out.set_field(
             compute_pgm_rsrc2::LDS_SIZE,
-            (lds.unwrap_or(0) / 512) as u32 & compute_pgm_rsrc2::LDS_SIZE.max(),
+            (lds.unwrap_or(0) / u64::from(facts.lds_unit)) as u32 & compute_pgm_rsrc2::LDS_SIZE.max(),
         )?;
     }
     if let Some(graphics) = submap(pipeline, GRAPHICS)? {
@@ -535,9 +537,9 @@ fn put(out: &mut RegisterWords, register: HardwareRegister, map: &Map, (key, low
 ///
 /// # Errors
 /// Malformed: fields of another type.
-pub fn loaded(document: &Document) -> Result<RegisterWords> {
+pub fn loaded(document: &Document, gpu: Gpu) -> Result<RegisterWords> {
     let by_name = document.version.is_some_and(|(major, _)| major >= VERSION.0);
-    let mut out = if by_name { registers(document)? } else { RegisterWords::default() };
+    let mut out = if by_name { registers(document, gpu)? } else { RegisterWords::default() };
     entries(&document.pipeline)?.into_iter().for_each(|(register, word)| out.set(register, word));
     Ok(out)
 }

@@ -13,12 +13,6 @@ use crate::error::{Error, Result};
 use crate::target::{Stage, WaveSize};
 use smallvec::SmallVec;
 
-/// SGPR and VGPR limits of a wave, as in LLPC.
-const SGPR_LIMIT: u32 = 104;
-const VGPR_LIMIT: u32 = 256;
-/// Size in bytes of a unit of COMPUTE_PGM_RSRC2.LDS_SIZE.
-const LDS_UNIT: u32 = 512;
-
 /// The notes that depend on one part alone.
 #[derive(Clone, Debug)]
 pub struct PartNotes {
@@ -64,13 +58,13 @@ impl PartNotes {
 
 /// Sets what every stage has: counts, limits, the number of user-data SGPRs, wave size, checksum.
 fn stage_registers(notes: &mut Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<()> {
-    let registers = StageRegisters::of(interface.stage);
+    let (registers, facts) = (StageRegisters::of(interface.stage), interface.target.facts());
     let words = &mut notes.registers;
     let loaded = interface.entry_sgprs.saturating_add(words.field(registers.scratch_en));
     notes.stage.insert(MetadataKey::SgprCount, notes.stage[&MetadataKey::SgprCount].max(loaded).max(1));
     notes.stage.insert(MetadataKey::VgprCount, notes.stage[&MetadataKey::VgprCount].max(entry_vgprs(interface)).max(1));
-    notes.stage.insert(MetadataKey::SgprLimit, SGPR_LIMIT);
-    notes.stage.insert(MetadataKey::VgprLimit, VGPR_LIMIT);
+    notes.stage.insert(MetadataKey::SgprLimit, facts.usable_sgprs);
+    notes.stage.insert(MetadataKey::VgprLimit, facts.vgprs);
     notes.stage.insert(MetadataKey::WavefrontSize, interface.wave.lanes());
     let scratch = notes.stage[&MetadataKey::ScratchMemorySize];
     notes.stage.insert(MetadataKey::ScratchMemorySize, scratch);
@@ -116,7 +110,7 @@ fn compute_part(notes: &mut Notes, interface: &StageInterface, compute: &Compute
         words.set(COMPUTE_NUM_THREAD.nth(n), word);
     }
     words.set(super::registers::COMPUTE_PGM_RSRC3, 0);
-    let lds = words.field(compute_pgm_rsrc2::LDS_SIZE) * LDS_UNIT;
+    let lds = words.field(compute_pgm_rsrc2::LDS_SIZE) * interface.target.facts().lds_unit;
     notes.stage.insert(MetadataKey::LdsSize, lds);
     Ok(())
 }

@@ -14,9 +14,6 @@ use crate::error::{Error, Result};
 use crate::fixed::FixedWriter;
 use crate::state::ColorState;
 
-/// Highest VGPR count that RSRC1.VGPRS can encode.
-const MAX_VGPRS: u32 = 256;
-
 /// Facts of a part that its layout and its own glue decide.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnFacts<'a> {
@@ -125,13 +122,13 @@ impl<'a> StageNotes<'a> {
 /// # Errors
 /// Malformed: more registers than the hardware has.
 pub(super) fn granules(interface: &StageInterface, counts: Counts) -> Result<[(Field, u32); 2]> {
-    let registers = StageRegisters::of(interface.stage);
+    let (registers, facts) = (StageRegisters::of(interface.stage), interface.target.facts());
     let Counts { sgprs, vgprs } = counts;
-    if vgprs > MAX_VGPRS {
+    if vgprs > facts.vgprs {
         return Err(Error::malformed(format!("{vgprs} VGPRs")));
     }
     // A value that does not fit means damaged counts, not an internal error.
-    let (of_vgprs, of_sgprs) = ((vgprs - 1) / interface.wave.vgpr_granule(), (sgprs - 1) / 8);
+    let (of_vgprs, of_sgprs) = ((vgprs - 1) / facts.vgpr_unit(interface.wave), (sgprs - 1) / facts.sgpr_unit);
     if of_sgprs > registers.sgprs.max() {
         return Err(Error::malformed(format!("{sgprs} SGPRs")));
     }

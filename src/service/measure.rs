@@ -13,8 +13,6 @@ use std::fmt;
 
 /// A saving of fewer instructions than this percentage of the linked pipeline's is scheduling noise.
 const GAIN: u64 = 2;
-/// Largest number of waves per SIMD, at any wave size (gfx10.3).
-const MOST_WAVES: u32 = 16;
 
 /// The cost of one stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +72,7 @@ impl Cost {
                 |key: MetadataKey| get(own, key.name()).and_then(rmpv::Value::as_u64).unwrap_or_default() as u32;
             let wave = WaveSize::try_from(number(MetadataKey::WavefrontSize))?;
             let (vgprs, scratch) = (number(MetadataKey::VgprCount), number(MetadataKey::ScratchMemorySize));
-            stages.push(StageCost { stage, vgprs, waves: waves(target, wave, vgprs), scratch });
+            stages.push(StageCost { stage, vgprs, waves: target.facts().waves(vgprs, wave), scratch });
         }
         Ok(Self { stages, instructions })
     }
@@ -104,20 +102,12 @@ impl fmt::Display for StageCost {
     }
 }
 
-/// Waves whose registers fit on a SIMD.
-fn waves(target: Gpu, wave: WaveSize, vgprs: u32) -> u32 {
-    let files = target.registers();
-    let pick = |[w32, w64]: [u32; 2]| if wave == WaveSize::W32 { w32 } else { w64 };
-    let given = vgprs.max(1).next_multiple_of(pick(files.vgpr_allocation));
-    (pick(files.physical_vgprs) / given).min(MOST_WAVES)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn cost(vgprs: u32, scratch: u32, instructions: u64) -> Cost {
-        let waves = waves(Gpu::Gfx1030, WaveSize::W32, vgprs);
+        let waves = Gpu::Gfx1030.facts().waves(vgprs, WaveSize::W32);
         Cost { stages: vec![StageCost { stage: Stage::Compute, vgprs, waves, scratch }], instructions }
     }
 

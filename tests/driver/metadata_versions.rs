@@ -7,6 +7,7 @@ use dovetail::metadata::document::{Document, get};
 use dovetail::metadata::named::{named_bits, registers};
 use dovetail::metadata::note;
 use dovetail::metadata::registers::*;
+use dovetail::target::Gpu;
 use object::{Object as _, ObjectSection as _};
 use std::collections::BTreeSet;
 
@@ -50,7 +51,7 @@ fn both_versions_say_the_same() {
                 assert_eq!(get(&names.pipeline, key.as_str().unwrap()), Some(value), "{key}");
             }
         }
-        let (words, again) = (registers(&numbers).unwrap(), registers(&names).unwrap());
+        let (words, again) = (registers(&numbers, Gpu::Gfx1030).unwrap(), registers(&names, Gpu::Gfx1030).unwrap());
         for info in TABLE {
             for register in (0..info.count).map(|n| info.first.nth(n)) {
                 let bits = named_bits(register);

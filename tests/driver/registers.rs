@@ -9,6 +9,7 @@ use dovetail::metadata::note;
 use dovetail::metadata::registers::*;
 use dovetail::metadata::schema::Owner;
 use dovetail::state::VkFormat;
+use dovetail::target::Gpu;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who writes a register's word, or why nobody does.
@@ -114,7 +115,7 @@ fn all(pipeline: &Pipeline) -> Words {
     let word = |at: usize| u64::from_le_bytes(elf[at..at + 8].try_into().unwrap()) as usize;
     let header = 64 + 64 * 4;
     let section = &elf[word(header + 24)..word(header + 24) + word(header + 32)];
-    let words = named::registers(&Document::parse(note::metadata(section).unwrap()).unwrap()).unwrap();
+    let words = named::registers(&Document::parse(note::metadata(section).unwrap()).unwrap(), Gpu::Gfx1030).unwrap();
     let numbers = TABLE.iter().flat_map(|info| (0..info.count).map(|n| info.first.nth(n)));
     numbers.filter_map(|register| Some((register, words.get(register)?))).collect()
 }

@@ -182,7 +182,7 @@ fn side(name: &str, elf: &[u8], wave: WaveSize) -> Result<Side> {
         out.lines.push(inst.text(wave));
     }
     out.vgprs = estimate::vgprs(&code, wave);
-    out.waves = gpu.waves(out.vgprs, wave);
+    out.waves = gpu.facts().waves(out.vgprs, wave);
     out.cycles = estimate::cycles(&code, wave);
     Ok(out)
 }

@@ -153,7 +153,7 @@ fn inspect(bytes: &[u8]) -> Result<Report> {
         if name == ".note" {
             let data = section.data().map_err(broken)?;
             let document = Document::parse(note::metadata(data)?)?;
-            report.registers = registers_of(&document)?;
+            report.registers = registers_of(&document, report.gpu.unwrap_or_default())?;
             report.metadata = json(&rmpv::Value::Map(document.pipeline.clone()));
             if unlinked_key(&document.pipeline).is_some() {
                 report.kind = "unlinked stage ELF";
@@ -238,14 +238,14 @@ fn meaning(symbol: &LinkSymbol) -> String {
 
 /// The register words of a document. Version 3 names fields instead of words: of its words, only the bits that the
 /// named fields and other keys give are known.
-fn registers_of(document: &Document) -> Result<Vec<Register>> {
+fn registers_of(document: &Document, gpu: Gpu) -> Result<Vec<Register>> {
     let found = document.pipeline.iter().find(|(k, _)| k.as_str() == Some(".registers")).and_then(|(_, v)| v.as_map());
     let given = found.into_iter().flatten().filter_map(|(k, v)| {
         let number = |v: &rmpv::Value| u32::try_from(v.as_u64()?).ok();
         Some((number(k)?, number(v)?))
     });
     let words = match document.version {
-        Some((3.., _)) => named::registers(document)?.iter().map(|(register, word)| (register.0, word)).collect(),
+        Some((3.., _)) => named::registers(document, gpu)?.iter().map(|(register, word)| (register.0, word)).collect(),
         _ => given.collect::<Vec<_>>(),
     };
     let register = |(number, value)| {

@@ -56,7 +56,7 @@ impl Generator for Llvm {
         let mut code = object::read(&bytes, interface)?;
         // Code that is not optimised loads inputs that it does not use.
         if cfg!(debug_assertions) && options.llvm.opt_level > 0 && simplified.is_none() {
-            EntryFacts::of(shader)?.agree(options, &code.registers).at(|| "LLVM's register words")?;
+            EntryFacts::of(shader, interface.target)?.agree(options, &code.registers).at(|| "LLVM's register words")?;
         }
         code.simplified = simplified;
         watch.done("object", Made::Bytes)?;

@@ -53,7 +53,7 @@ mod tests {
             arg sgpr b32 system \"s\"\narg sgpr b64 system \"s\"\narg vgpr b32 system \"v\"\narg vgpr b64 system \"v\"\n\
             block0(v0: b32, v1: b64, v2: b32, v3: b64):\n v4: b64 = iadd v1, v3\n return";
         let shader = parse(text).expect("test text");
-        let facts = EntryFacts::of(&shader).expect("facts");
+        let facts = EntryFacts::of(&shader, Gpu::Gfx1030).expect("facts");
         let args = &shader.lower.as_ref().expect("a lower-level shader").args;
         let mut function = MachineFunction::new(Gpu::Gfx1030, Stage::Vertex, WaveSize::W32);
         let vals = enter(&mut function, &facts, args, &facts.used);

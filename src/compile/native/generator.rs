@@ -58,7 +58,7 @@ impl Generator for Native {
         let _nothing_kept = (shader.insts.len() >= LARGE_SHADER).then(NothingKept::begin);
         let mut shader = prepared(shader, interface, options, watch)?;
         let info = lower_info(&shader)?.clone();
-        let facts = EntryFacts::of(&shader)?;
+        let facts = EntryFacts::of(&shader, interface.target)?;
         let function = selected(&shader, &facts, interface, options, watch)?;
         // Allocation needs the most memory, and from here on only symbols, tables and modes of the shader are used.
         shader.remove_code();
@@ -191,7 +191,7 @@ fn scheduled(
             Err(error) if !matches!(error.kind(), ErrorKind::Unsupported { .. }) => return Err(error),
             Err(_) => None,
         };
-        let most = function.gfx.vgprs_for(stats.waves, function.wave);
+        let most = function.gfx.facts().vgprs_for(stats.waves, function.wave);
         if !leave_more(&mut spare, allocated.as_ref(), most) {
             break;
         }
@@ -240,7 +240,7 @@ fn is_worth(stats: &schedule::ScheduleStats, made: &Allocated) -> bool {
 
 /// Waves per SIMD that a physical function's registers allow.
 fn waves(f: &MachineFunction) -> u32 {
-    f.gfx.waves(f.operands.iter().filter_map(vgpr).max().map_or(0, |last| last + 1), f.wave)
+    f.gfx.facts().waves(f.operands.iter().filter_map(vgpr).max().map_or(0, |last| last + 1), f.wave)
 }
 
 /// The number of the vector register that an operand is.

@@ -71,6 +71,12 @@ fn fold(b: &mut Builder<'_>, inst: &Inst, floats: bool) -> Option<Value> {
             match def.op {
                 Op::Compose => def.args.get(usize::from(*lane)).copied(),
                 Op::Undef => Some(b.undef(ty)),
+                // Lane 0 is the lowest.
+                Op::Bitcast => {
+                    let bits = b.shader.as_const(*def.args.first()?)?;
+                    let shift = u32::from(*lane) * ty.bits().count();
+                    Some(b.iconst(ty, bits.checked_shr(shift)? & ty.bits().mask()))
+                }
                 _ => None,
             }
         }
@@ -90,6 +96,14 @@ fn fold(b: &mut Builder<'_>, inst: &Inst, floats: bool) -> Option<Value> {
             }
             match b.shader.def(v)? {
                 Inst { op: Op::Bitcast, args, .. } if b.ty(args[0]) == ty => Some(args[0]),
+                Inst { op: Op::Const(bits), .. } if ty.is_scalar() => Some(b.iconst(ty, *bits)),
+                Inst { op: Op::Compose, args, .. } if ty.is_scalar() && ty.total_bits() <= 64 => {
+                    let width = b.ty(v).bits().count();
+                    let lanes = args.iter().zip(0..).map(|(v, n)| Some(b.shader.as_const(*v)? << (n * width)));
+                    let bits =
+                        lanes.collect::<Option<SmallVec<[u64; 8]>>>()?.into_iter().fold(0, |all, lane| all | lane);
+                    Some(b.iconst(ty, bits))
+                }
                 _ => None,
             }
         }

@@ -25,6 +25,7 @@ use dovetail::isa::{Op, RegisterSet, Traits, disassemble};
 use dovetail::metadata::interface::StageInterface;
 use dovetail::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, StageRegisters};
 use dovetail::metadata::schema::MetadataKey;
+use dovetail::target::Gpu;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -55,7 +56,7 @@ impl Generator for Relifted {
         let mut shader = shader.into_inner();
         let symbol = shader.symbols.intern("of.a.test");
         let info = shader.lower.clone().expect("lowered");
-        let entry = EntryFacts::of(&shader)?;
+        let entry = EntryFacts::of(&shader, Gpu::Gfx1030)?;
         let mut function = MachineFunction::new(interface.target, shader.stage, info.wave);
         enter(&mut function, &entry, &info.args, &vec![false; info.args.len()]);
         let keep = |inst: &Instruction| !self.waits || !is_wait(inst);

@@ -176,7 +176,7 @@ pub enum MaskPlaces {
 impl RegisterLimits {
     /// All SGPRs that a wave may have, and at most `vgprs` VGPRs.
     pub fn new(gfx: Gpu, vgprs: u16) -> Self {
-        let files = gfx.registers();
+        let files = gfx.facts();
         Self { sgprs: files.usable_sgprs as u16, vgprs: vgprs.min(files.vgprs as u16), masks: MaskPlaces::Scalars }
     }
 

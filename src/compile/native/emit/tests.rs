@@ -67,7 +67,7 @@ fn emit(function: &MachineFunction) -> Result<MachineCode> {
         depth_export: false,
     };
     (shader.level, shader.lower) = (ShaderLevel::Lower, Some(info.clone()));
-    let mut entry = EntryFacts::of(&shader)?;
+    let mut entry = EntryFacts::of(&shader, Gpu::Gfx1030)?;
     entry.sgprs = 5;
     let mut code = translate(function, &shader, &entry)?;
     waits::insert(&mut code, &RegisterSet::EMPTY)?;

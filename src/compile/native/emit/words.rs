@@ -11,8 +11,6 @@ use crate::metadata::schema::MetadataKey;
 
 /// Scratch memory of a lane is a multiple of this many bytes.
 const SCRATCH_UNIT: u32 = 16;
-/// SGPRs are allocated in RSRC1.SGPRS in granules of this many.
-const SGPR_GRANULE: u32 = 8;
 
 /// Registers that the code uses, those that it starts with included.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,10 +40,10 @@ pub(super) fn registers(
     entry: &EntryFacts,
     options: &TuningOptions,
 ) -> Result<RegisterWords> {
-    let own = StageRegisters::of(function.stage);
+    let (own, facts) = (StageRegisters::of(function.stage), function.gfx.facts());
     let mut out = entry.words(options)?;
-    out.set_field(own.vgprs, used.vgprs.max(1).div_ceil(function.wave.vgpr_granule()) - 1)?;
-    out.set_field(own.sgprs, used.sgprs.max(1).div_ceil(SGPR_GRANULE) - 1)?;
+    out.set_field(own.vgprs, used.vgprs.max(1).div_ceil(facts.vgpr_unit(function.wave)) - 1)?;
+    out.set_field(own.sgprs, used.sgprs.max(1).div_ceil(facts.sgpr_unit) - 1)?;
     out.set_field(own.scratch_en, u32::from(function.scratch_bytes > 0))?;
     Ok(out)
 }

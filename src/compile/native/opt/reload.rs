@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 /// Dwords of loads used in a block from which on it keeps a part of them, and the size of that part: other values need the
 /// rest of some hundred scalar registers.
 const MOST_USED: u32 = 88;
-const KEPT: u32 = 56;
+const KEPT: u32 = 72;
 
 const NONE: u32 = u32::MAX;
 

@@ -42,7 +42,7 @@ fn a_selection_of_the_root_table_turned_around_gives_the_same_code() {
     let turned = format!("{head}, {els}, {then}");
     let code = |text: &str| {
         let shader = parse(text).expect("a shader");
-        let facts = EntryFacts::of(&shader).expect("an entry");
+        let facts = EntryFacts::of(&shader, Gpu::Gfx1030).expect("an entry");
         let made = generator::selected(&shader, &facts, &lowered.interface, &request.options, &mut Unwatched)
             .expect("selected");
         generator::physical(made, &request.options, &mut Unwatched).expect("allocated").to_string()

@@ -1,4 +1,8 @@
-//! Targets of code: GPU, stage, wave size.
+//! Targets of code: GPU, stage, wave size. What differs between families is in the tables of `facts.rs`.
+
+mod facts;
+
+pub use facts::FamilyFacts;
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -112,63 +116,6 @@ impl Gpu {
     /// The names of all, for messages.
     fn names() -> String {
         Self::ROWS.map(|row| row.name).join(", ")
-    }
-}
-
-/// The register files of a GPU, for register allocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RegisterFiles {
-    /// SGPRs that an operand can name.
-    pub sgprs: u32,
-    /// SGPRs that a wave may use.
-    pub usable_sgprs: u32,
-    /// VGPRs that an operand can name and a wave may use.
-    pub vgprs: u32,
-    /// VGPRs shared by all waves of a SIMD, by wave size: 32, 64.
-    pub physical_vgprs: [u32; 2],
-    /// VGPR allocation granule of a wave, by wave size. RSRC1.VGPRS counts in half of it ([`WaveSize::vgpr_granule`]).
-    pub vgpr_allocation: [u32; 2],
-    /// Most waves per SIMD, however few registers they use.
-    pub waves: u32,
-}
-
-impl Family {
-    /// Its register files. VGPRs and waves as in LLVM's `getTotalNumVGPRs`, `getVGPRAllocGranule` and
-    /// `getMaxWavesPerEU`; 104 is the `.sgpr_limit` of PAL's pipelines.
-    pub const fn registers(self) -> RegisterFiles {
-        match self {
-            Self::Gfx103 => RegisterFiles {
-                sgprs: 106,
-                usable_sgprs: 104,
-                vgprs: 256,
-                physical_vgprs: [1024, 512],
-                vgpr_allocation: [16, 8],
-                waves: 16,
-            },
-        }
-    }
-}
-
-impl Gpu {
-    /// Its register files.
-    pub const fn registers(self) -> RegisterFiles {
-        self.family().registers()
-    }
-
-    /// Waves per SIMD at this number of VGPRs, if nothing else limits them.
-    pub fn waves(self, vgprs: u32, wave: WaveSize) -> u32 {
-        let files = self.registers();
-        let size = usize::from(wave == WaveSize::W64);
-        let granule = files.vgpr_allocation[size];
-        (files.physical_vgprs[size] / vgprs.max(1).next_multiple_of(granule)).min(files.waves)
-    }
-
-    /// The highest number of VGPRs at which this many waves fit a SIMD, up to what an instruction can address.
-    pub fn vgprs_for(self, waves: u32, wave: WaveSize) -> u32 {
-        let files = self.registers();
-        let size = usize::from(wave == WaveSize::W64);
-        let each = files.physical_vgprs[size] / waves.max(1);
-        (each / files.vgpr_allocation[size] * files.vgpr_allocation[size]).min(files.vgprs)
     }
 }
 
@@ -291,14 +238,6 @@ impl WaveSize {
         match self {
             Self::W32 => 32,
             Self::W64 => 64,
-        }
-    }
-
-    /// Granule in which RSRC1.VGPRS counts VGPRs (pal-abi 6.2).
-    pub const fn vgpr_granule(self) -> u32 {
-        match self {
-            Self::W32 => 8,
-            Self::W64 => 4,
         }
     }
 }

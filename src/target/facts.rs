@@ -1,0 +1,81 @@
+//! Numbers of the hardware, by family.
+
+use super::{Family, Gpu, WaveSize};
+
+/// What a family of GPUs has, apart from its instructions. Pairs are by wave size: 32, 64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FamilyFacts {
+    /// SGPRs that an operand can name.
+    pub sgprs: u32,
+    /// SGPRs that a wave may use: the `.sgpr_limit` of PAL's pipelines.
+    pub usable_sgprs: u32,
+    /// VGPRs that an operand can name and a wave may use: the `.vgpr_limit`.
+    pub vgprs: u32,
+    /// VGPRs shared by all waves of a SIMD (LLVM: `getTotalNumVGPRs`).
+    pub physical_vgprs: [u32; 2],
+    /// VGPRs that a wave is given at a time (LLVM: `getVGPRAllocGranule`).
+    pub vgpr_allocation: [u32; 2],
+    /// VGPRs in a unit of RSRC1.VGPRS (LLVM: `getVGPREncodingGranule`). It can be less than `vgpr_allocation`.
+    pub vgpr_unit: [u32; 2],
+    /// SGPRs in a unit of RSRC1.SGPRS.
+    pub sgpr_unit: u32,
+    /// Most waves per SIMD, however few registers they use (LLVM: `getMaxWavesPerEU`).
+    pub waves: u32,
+    /// Bytes in a unit of RSRC2.LDS_SIZE and of RSRC2.EXTRA_LDS_SIZE (PAL: `Gfx9LdsDwGranularity`, 128 dwords).
+    pub lds_unit: u32,
+}
+
+const GFX103: FamilyFacts = FamilyFacts {
+    sgprs: 106,
+    usable_sgprs: 104,
+    vgprs: 256,
+    physical_vgprs: [1024, 512],
+    vgpr_allocation: [16, 8],
+    vgpr_unit: [8, 4],
+    sgpr_unit: 8,
+    waves: 16,
+    lds_unit: 512,
+};
+
+impl Family {
+    /// Its numbers.
+    pub const fn facts(self) -> &'static FamilyFacts {
+        match self {
+            Self::Gfx103 => &GFX103,
+        }
+    }
+}
+
+impl FamilyFacts {
+    const fn of<T: Copy>(pair: [T; 2], wave: WaveSize) -> T {
+        match wave {
+            WaveSize::W32 => pair[0],
+            WaveSize::W64 => pair[1],
+        }
+    }
+
+    /// VGPRs in a unit of RSRC1.VGPRS.
+    pub const fn vgpr_unit(&self, wave: WaveSize) -> u32 {
+        Self::of(self.vgpr_unit, wave)
+    }
+
+    /// Waves per SIMD at this number of VGPRs, if nothing else limits them.
+    pub fn waves(&self, vgprs: u32, wave: WaveSize) -> u32 {
+        let given = vgprs.max(1).next_multiple_of(Self::of(self.vgpr_allocation, wave));
+        (Self::of(self.physical_vgprs, wave) / given).min(self.waves)
+    }
+
+    /// The highest number of VGPRs at which this many waves fit a SIMD, up to what an instruction can address.
+    pub fn vgprs_for(&self, waves: u32, wave: WaveSize) -> u32 {
+        let granule = Self::of(self.vgpr_allocation, wave);
+        let each = Self::of(self.physical_vgprs, wave) / waves.max(1);
+        (each / granule * granule).min(self.vgprs)
+    }
+}
+
+impl Gpu {
+    /// The numbers of its family.
+    pub const fn facts(self) -> &'static FamilyFacts {
+        self.family().facts()
+    }
+}
