@@ -30,7 +30,7 @@ pub const COMPILER: Sources = Sources {
         "rows.rs",
         "state",
         "state.rs",
-        "target.rs",
+        "target",
         "workspace.rs",
     ],
     left_out: &[
@@ -76,7 +76,7 @@ pub const COMPILER: Sources = Sources {
 
 /// The sources that decide a piece of glue, besides its key.
 pub const GLUE: Sources = Sources {
-    hashed: &["abi", "glue", "isa", "target.rs"],
+    hashed: &["abi", "glue", "isa", "target"],
     left_out: &[
         // Used by checkers and disassembly; nothing is written with these.
         "isa/assemble.rs",
@@ -107,7 +107,7 @@ pub const REQUEST: Sources = Sources {
         "metadata/interface.rs",
         "state",
         "state.rs",
-        "target.rs",
+        "target",
     ],
     left_out: &[],
     // Glue has its own keys and is never requested; the placement of code in instruction-cache lines is not part of a

@@ -171,9 +171,30 @@ fn lanes_may_wait_for_code_further_on() {
     keeps(test, compute, &waits(some, "s_or_b32 s14, s14, s13", ""));
     breaks(test, compute, CodeRule::Lanes, &waits(some, "s_mov_b32 s12, s13", ">"));
     // The mask in which they wait is kept in a lane of a vector register.
-    let kept = format!("{some}\nv_writelane_b32 v2, s14, 0");
-    let wait = "v_readlane_b32 s12, v2, 0\ns_or_b32 s13, s12, s13\nv_writelane_b32 v2, s13, 0";
-    keeps(test, compute, &waits(&kept, wait, ""));
+    keeps(
+        test,
+        compute,
+        &format!(
+            "s_mov_b32 s14, 0
+            v_writelane_b32 v2, s14, 0
+            s_cmp_eq_u32 s2, 0
+            s_cbranch_scc1 joined
+            {some}
+            s_andn2_b32 s13, exec_lo, s15
+            v_readlane_b32 s12, v2, 0
+            s_or_b32 s13, s12, s13
+            v_writelane_b32 v2, s13, 0
+            s_and_b32 exec_lo, exec_lo, s15
+            s_cbranch_execz late
+            {store}
+            joined: v_add_nc_u32 v1, v0, v0
+            {store}
+            late: v_readlane_b32 s14, v2, 0
+            s_or_b32 exec_lo, exec_lo, s14
+            {store}
+            s_endpgm"
+        ),
+    );
     // All lanes or none leave.
     keeps(test, compute, &waits("s_cmp_eq_u32 s2, 2\ns_cselect_b32 s15, exec_lo, 0", "s_mov_b32 s12, s13", ""));
 }

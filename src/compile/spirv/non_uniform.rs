@@ -5,7 +5,7 @@
 
 use super::cx::{Cx, Def, Storage};
 use crate::error::Result;
-use crate::ir::{Op, Value};
+use crate::ir::{Inst, InstId, Op, Value, ValueDef};
 use spirv::Decoration;
 
 impl Cx<'_> {
@@ -41,11 +41,23 @@ impl Cx<'_> {
         Ok(())
     }
 
+    /// Marks a descriptor, and the other one of a combined image and sampler: both have the index, and one instruction made
+    /// both.
     fn mark_descriptor(&mut self, v: Value) {
-        if let Some(inst) = self.b.shader.def_mut(v)
-            && let Op::Descriptor { non_uniform, .. } = &mut inst.op
-        {
-            *non_uniform = true;
+        let shader = &mut self.b.shader;
+        let ValueDef::Inst(InstId(n)) = shader.values[v.index()].def else { return };
+        let known = |inst: &Inst| match inst.op {
+            Op::Descriptor { resource, .. } => Some((resource, inst.args.first().copied())),
+            _ => None,
+        };
+        let Some(own) = shader.insts.get(n as usize).and_then(known) else { return };
+        let first = (n as usize).saturating_sub(1);
+        for inst in shader.insts.iter_mut().skip(first).take(n as usize + 2 - first) {
+            if known(inst) == Some(own)
+                && let Op::Descriptor { non_uniform, .. } = &mut inst.op
+            {
+                *non_uniform = true;
+            }
         }
     }
 }
