@@ -10,7 +10,7 @@ use crate::error::{Context, Error, Result};
 use crate::kinds::NumericKind;
 use crate::metadata::interface::{ColorOutput, ComponentType, ExportedFormats, FragmentInterface};
 use crate::state::{ColorAttachment, ColorState};
-use crate::target::{Family, Gpu};
+use crate::target::Gpu;
 use serde::{Deserialize, Serialize};
 
 /// Number of colour locations and targets.
@@ -248,9 +248,7 @@ fn export_format(
     if !format.is_color() {
         return Err(Error::malformed(format!("`{}` is not a colour format", attachment.format)));
     }
-    // The render back end of gfx10.3 takes narrow single-channel formats in 16 bits (RB+).
-    let Family::Gfx103 = gfx.family();
-    let narrow_in_16 = true;
+    let narrow_in_16 = gfx.facts().narrow_exports;
     let bits = format.max_bits();
     let alpha = channels_sent & ALPHA != 0 && (format.has_alpha() || attachment.blend_source_alpha || coverage);
     let channels = format.channels.len();

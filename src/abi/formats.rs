@@ -1,11 +1,11 @@
 //! Decodes vertex and colour formats: channels from the lowest bit up, number format, and the hardware's numbers.
 //!
 //! [`Format::of`] looks a format up by Vulkan's number. To add a format, add a line to [`ROWS`], which the tests check
-//! against the grammar of Vulkan's names. To make it fetchable, add its first number to [`buffer_number`].
+//! against the grammar of Vulkan's names. To make it fetchable, add its layout to the facts of each family.
 
 use crate::error::{Error, Result};
 use crate::state::VkFormat;
-use crate::target::{Family, Gpu};
+use crate::target::Gpu;
 use smallvec::SmallVec;
 
 /// Meaning of a channel.
@@ -168,32 +168,12 @@ impl Format {
     }
 }
 
-/// The layout's number in typed buffer loads (pal-abi 8.3), or `None`; widths lowest first.
+/// The number in typed buffer loads of a layout with a number format, or `None`; widths lowest first.
 pub fn buffer_number(gfx: Gpu, widths: &[u8], number: Number) -> Option<u8> {
-    const ALL: (u8, u8) = (0, 6);
-    const NO_FLOAT: (u8, u8) = (0, 5);
-    const WIDE: (u8, u8) = (4, 6);
-    let Family::Gfx103 = gfx.family();
-    // The number of the layout's first number format, and the valid range.
-    let (start, (first, last)) = match widths {
-        [8] => (1, NO_FLOAT),
-        [16] => (7, ALL),
-        [8, 8] => (14, NO_FLOAT),
-        [32] => (20, WIDE),
-        [16, 16] => (23, ALL),
-        [11, 11, 10] => (30, ALL),
-        [10, 11, 11] => (37, ALL),
-        [2, 10, 10, 10] => (44, NO_FLOAT),
-        [10, 10, 10, 2] => (50, NO_FLOAT),
-        [8, 8, 8, 8] => (56, NO_FLOAT),
-        [32, 32] => (62, WIDE),
-        [16, 16, 16, 16] => (65, ALL),
-        [32, 32, 32] => (72, WIDE),
-        [32, 32, 32, 32] => (75, WIDE),
-        _ => return None,
-    };
+    let layout = gfx.facts().buffer_layouts.iter().find(|layout| layout.widths == widths)?;
+    let (first, last) = layout.formats;
     let index = number as u8;
-    (first..=last).contains(&index).then(|| start + index - first)
+    (first..=last).contains(&index).then(|| layout.start + index - first)
 }
 
 #[cfg(test)]

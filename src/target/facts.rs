@@ -23,7 +23,50 @@ pub struct FamilyFacts {
     pub waves: u32,
     /// Bytes in a unit of RSRC2.LDS_SIZE and of RSRC2.EXTRA_LDS_SIZE (PAL: `Gfx9LdsDwGranularity`, 128 dwords).
     pub lds_unit: u32,
+    /// The render back ends take colours of one narrow channel in 16 bits (PAL: `rbPlus`, RB+).
+    pub narrow_exports: bool,
+    /// Layouts of typed buffer access.
+    pub buffer_layouts: &'static [BufferLayout],
 }
+
+/// A layout of typed buffer access. Its formats are numbered one after the other, in the order of the number formats that it
+/// has: UNORM, SNORM, USCALED, SSCALED, UINT, SINT, FLOAT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferLayout {
+    /// Bits of each channel, the lowest first.
+    pub widths: &'static [u8],
+    /// Number of its first format.
+    pub start: u8,
+    /// Places in that order of the first and the last number format that it has.
+    pub formats: (u8, u8),
+}
+
+/// Every number format; all but FLOAT; UINT, SINT and FLOAT.
+const ALL: (u8, u8) = (0, 6);
+const NO_FLOAT: (u8, u8) = (0, 5);
+const WIDE: (u8, u8) = (4, 6);
+
+const fn layout(widths: &'static [u8], start: u8, formats: (u8, u8)) -> BufferLayout {
+    BufferLayout { widths, start, formats }
+}
+
+/// The unified formats of gfx10.3, as LLVM's assembler names them (`BUF_FMT_…`).
+const GFX103_BUFFER_LAYOUTS: &[BufferLayout] = &[
+    layout(&[8], 1, NO_FLOAT),
+    layout(&[16], 7, ALL),
+    layout(&[8, 8], 14, NO_FLOAT),
+    layout(&[32], 20, WIDE),
+    layout(&[16, 16], 23, ALL),
+    layout(&[11, 11, 10], 30, ALL),
+    layout(&[10, 11, 11], 37, ALL),
+    layout(&[2, 10, 10, 10], 44, NO_FLOAT),
+    layout(&[10, 10, 10, 2], 50, NO_FLOAT),
+    layout(&[8, 8, 8, 8], 56, NO_FLOAT),
+    layout(&[32, 32], 62, WIDE),
+    layout(&[16, 16, 16, 16], 65, ALL),
+    layout(&[32, 32, 32], 72, WIDE),
+    layout(&[32, 32, 32, 32], 75, WIDE),
+];
 
 const GFX103: FamilyFacts = FamilyFacts {
     sgprs: 106,
@@ -35,6 +78,8 @@ const GFX103: FamilyFacts = FamilyFacts {
     sgpr_unit: 8,
     waves: 16,
     lds_unit: 512,
+    narrow_exports: true,
+    buffer_layouts: GFX103_BUFFER_LAYOUTS,
 };
 
 impl Family {

@@ -2,7 +2,7 @@
 
 mod facts;
 
-pub use facts::FamilyFacts;
+pub use facts::{BufferLayout, FamilyFacts};
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};

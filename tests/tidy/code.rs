@@ -185,3 +185,19 @@ fn nothing_is_decided_by_the_names_of_instructions() {
     }
     assert_none(&broken, "names of instructions in code: compare their `Op`, or add a trait to the table");
 }
+
+/// A GPU or a family of GPUs is a row in a table: code asks the table, not for the name.
+#[test]
+fn nothing_is_decided_by_the_names_of_gpus() {
+    const TABLES: [&str; 2] = ["src/target/", "src/isa/"];
+    let texts = texts();
+    let product = rust(&texts).filter(|(name, _)| name.starts_with("src/") || name.starts_with("layer/src/"));
+    let product = product.filter(|(name, _)| !TABLES.iter().any(|table| name.starts_with(table)));
+    let mut broken = Vec::new();
+    for (name, text) in product.filter(|(name, _)| !tests_only(name, &texts)) {
+        let named = |code: &str| code.contains("Gpu::Gfx") || code.contains("Family::Gfx");
+        let lines = product_lines(text).filter(|(_, code)| named(code));
+        broken.extend(lines.map(|(number, code)| format!("{name}:{number}: {}", code.trim())));
+    }
+    assert_none(&broken, "names of GPUs in code: add a fact to src/target/facts.rs, or a row to a table of src/isa");
+}

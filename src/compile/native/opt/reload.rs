@@ -52,6 +52,13 @@ fn is_constant_load(inst: &Inst) -> bool {
     }
 }
 
+/// The result of a load in registers.
+struct Loaded {
+    whole: Value,
+    /// Lanes taken from it.
+    lanes: SmallVec<[(u8, Value); 4]>,
+}
+
 /// A load of the shader.
 struct Load {
     inst: InstId,
@@ -60,8 +67,8 @@ struct Load {
     uses: SmallVec<[u32; 4]>,
     /// The first of them that is not behind the position at hand.
     next: u32,
-    /// Its value in a register, and the lanes taken from it there.
-    held: Option<(Value, SmallVec<[(u8, Value); 4]>)>,
+    /// `None`: its result is in no registers.
+    now: Option<Loaded>,
 }
 
 struct Loads {
@@ -87,7 +94,7 @@ impl Loads {
                 if is_constant_load(inst) && uniformity.is_uniform(result) {
                     load_of[result.index()] = all.len() as u32;
                     let dwords = shader.ty(result).bytes().div_ceil(4);
-                    all.push(Load { inst: id, dwords, uses: SmallVec::new(), next: 0, held: None });
+                    all.push(Load { inst: id, dwords, uses: SmallVec::new(), next: 0, now: None });
                 }
             }
         }
@@ -145,7 +152,7 @@ impl Loads {
         for n in self.touched.drain(..) {
             let load = &mut self.all[n as usize];
             load.uses.clear();
-            (load.next, load.held) = (0, None);
+            (load.next, load.now) = (0, None);
         }
         self.kept.clear();
         self.size = 0;
@@ -188,11 +195,11 @@ impl Loads {
             Some(Op::Extract(lane)) => Some(*lane),
             _ => None,
         };
-        if self.all[n as usize].held.is_none() {
+        if self.all[n as usize].now.is_none() {
             self.load(shader, n, at, out);
         }
         let ty = shader.ty(v);
-        let Some((whole, lanes)) = &mut self.all[n as usize].held else { return v };
+        let Some(Loaded { whole, lanes }) = &mut self.all[n as usize].now else { return v };
         let Some(lane) = lane else { return *whole };
         if let Some((_, known)) = lanes.iter().find(|(known, _)| *known == lane) {
             return *known;
@@ -222,10 +229,10 @@ impl Loads {
             let Some(k) = farthest.filter(|k| next(&self.kept[*k]) > at) else { break };
             let gone = self.kept.swap_remove(k);
             let load = &mut self.all[gone as usize];
-            load.held = None;
+            load.now = None;
             self.size -= load.dwords;
         }
-        self.all[n as usize].held = Some((new, SmallVec::new()));
+        self.all[n as usize].now = Some(Loaded { whole: new, lanes: SmallVec::new() });
         self.kept.push(n);
         self.size += dwords;
     }

@@ -6,45 +6,8 @@ use crate::compile::native::widths::FORMAT_LOADS;
 use crate::error::{Error, Result};
 use crate::ir::{Access, AtomicOp, Bits, LodMode, MimgDim, MimgInst, MimgOp, Value};
 use crate::isa::instruction::{Addresses, CachePolicy};
-use crate::isa::{Format, Op, Traits, rows};
+use crate::isa::{Op, Traits, sampling};
 use crate::target::Family;
-use std::sync::LazyLock;
-
-/// Modifiers of sampling operations: the traits that distinguish them.
-const MODIFIERS: [Traits; 8] = [
-    Traits::FOUR,
-    Traits::REFERENCE,
-    Traits::BIAS,
-    Traits::LEVEL,
-    Traits::LEVEL_ZERO,
-    Traits::GRADIENTS,
-    Traits::LEAST_LEVEL,
-    Traits::OFFSET,
-];
-
-/// Sampling operations of a family, indexed by their modifiers, one bit each.
-type SamplingTable = LazyLock<[Option<Op>; 256]>;
-
-fn sampling(family: Family) -> &'static [Option<Op>; 256] {
-    static GFX103: SamplingTable = LazyLock::new(|| sampling_table(Family::Gfx103));
-    match family {
-        Family::Gfx103 => &GFX103,
-    }
-}
-
-fn sampling_table(family: Family) -> [Option<Op>; 256] {
-    let mut table = [None; 256];
-    for row in rows(family) {
-        let other = row.is(Traits::G16) || matches!(row.op, Op::ImageGetLod | Op::ImageGather4h);
-        if row.format != Format::Mimg || !row.is(Traits::SAMPLES) || other {
-            continue;
-        }
-        let key = MODIFIERS.iter().zip(0..).filter(|(m, _)| row.is(**m)).fold(0usize, |key, (_, bit)| key | 1 << bit);
-        // The first of equal ones; the later ones are the coarse derivatives.
-        table[key].get_or_insert(row.op);
-    }
-    table
-}
 
 impl Selector<'_> {
     /// One image instruction.
@@ -263,15 +226,15 @@ impl Selector<'_> {
 
 fn sampling_op(family: Family, inst: &MimgInst) -> Result<Op> {
     let present = [
-        inst.op == MimgOp::Gather4,
-        inst.compare,
-        inst.lod == LodMode::Bias,
-        inst.lod == LodMode::Explicit,
-        inst.lod == LodMode::Zero,
-        inst.lod == LodMode::Gradient,
-        inst.clamp,
-        inst.offset,
+        (inst.op == MimgOp::Gather4, Traits::FOUR),
+        (inst.compare, Traits::REFERENCE),
+        (inst.lod == LodMode::Bias, Traits::BIAS),
+        (inst.lod == LodMode::Explicit, Traits::LEVEL),
+        (inst.lod == LodMode::Zero, Traits::LEVEL_ZERO),
+        (inst.lod == LodMode::Gradient, Traits::GRADIENTS),
+        (inst.clamp, Traits::LEAST_LEVEL),
+        (inst.offset, Traits::OFFSET),
     ];
-    let key = present.iter().zip(0..).filter(|(set, _)| **set).fold(0usize, |key, (_, bit)| key | 1 << bit);
-    sampling(family)[key].ok_or_else(|| Error::bug(format!("native: no image instruction for {inst:?}")))
+    let modifiers = present.iter().filter(|(is, _)| *is).fold(Traits::NONE, |all, (_, one)| all.or(*one));
+    sampling(family, modifiers).ok_or_else(|| Error::bug(format!("native: no image instruction for {inst:?}")))
 }
