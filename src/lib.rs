@@ -29,6 +29,7 @@
 //! | a code generator | the trait in `compile/backend.rs`; `compile/llvm/generator.rs` is an example |
 //! | instruction selection, register allocation, waits of the native generator | `compile/native/mod.rs`, `docs/native.md` |
 //! | a machine instruction | see `isa/mod.rs` |
+//! | a GPU of a known family, a number in which families differ | a row in `target/mod.rs`; `target/facts.rs` |
 //! | a cache store | see `cache/mod.rs` |
 //! | a field of the pipeline state that reaches a register | `state.rs`, `metadata/graphics.rs` (compute: `finalize.rs`), `capi/state.rs` |
 //! | the pipeline hash in the metadata | `link/pipeline_hash.rs` |
