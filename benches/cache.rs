@@ -54,7 +54,9 @@ fn get(c: &mut Criterion) {
         }
         let dir = tempfile::tempdir().expect("a temporary folder");
         let store = LmdbStore::open(&dir.path().join("lmdb"), DEFAULT_MAP_BYTES);
-        (0..entries()).for_each(|n| store.put(&key(n), &entry::encode(&key(n), &payload(n, size))).expect("put"));
+        (0..entries()).for_each(|n| {
+            store.put(&key(n), &entry::encode(&key(n), &payload(n, size)).expect("memory")).expect("put")
+        });
         let mut n = 0;
         let mut hit = || store.get(&next(&mut n)).expect("get").expect("a hit");
         group.bench_function(BenchmarkId::new("lmdb, no digest check", size), |b| b.iter(&mut hit));

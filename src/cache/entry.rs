@@ -11,6 +11,8 @@
 //! The payload is hashed only once, and a lookup returns this digest with it: the linker identifies a part by it.
 
 use super::key::Key;
+use crate::error::Result;
+use crate::fallible::room;
 use std::ops::Deref;
 
 /// Largest entry, in bytes. LMDB would write pages of a larger transaction to the file early and read them back; and a
@@ -67,14 +69,17 @@ fn seal(key: &Key, head: &[u8], payload: &[u8; DIGEST]) -> blake3::Hash {
 }
 
 /// Wraps a payload.
-pub fn encode(key: &Key, payload: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(HEAD + payload.len() + DIGEST);
+///
+/// # Errors
+/// Memory: there is none for the copy.
+pub fn encode(key: &Key, payload: &[u8]) -> Result<Vec<u8>> {
+    let mut out = room(HEAD + payload.len() + DIGEST)?;
     out.extend_from_slice(&VERSION);
     out.extend_from_slice(&(payload.len() as u64).to_le_bytes());
     let digest = seal(key, &out, blake3::hash(payload).as_bytes());
     out.extend_from_slice(payload);
     out.extend_from_slice(digest.as_bytes());
-    out
+    Ok(out)
 }
 
 /// The payload of a complete entry.
@@ -106,7 +111,7 @@ mod tests {
     #[test]
     fn every_broken_byte_and_every_cut_is_seen() {
         let key = Key([7; 32]);
-        let good = encode(&key, b"some code");
+        let good = encode(&key, b"some code").expect("memory");
         let decode = |key, bytes: &[u8]| decode(key, bytes.to_vec());
         let payload = decode(&key, &good).map_err(|_| ()).unwrap();
         assert_eq!((&*payload, payload.digest()), (&b"some code"[..], blake3::hash(b"some code").as_bytes()));

@@ -140,7 +140,7 @@ impl Cache {
     /// # Errors
     /// Environment: the store is full or fails, or cannot be written.
     pub fn put(&self, key: &Key, payload: &[u8]) -> Result<()> {
-        self.store.put(key, &entry::encode(key, payload))?;
+        self.store.put_all(encoded(&[(*key, payload)])?)?;
         self.restore_lasting()
     }
 
@@ -151,7 +151,7 @@ impl Cache {
     pub fn put_lasting(&self, key: &Key, payload: &[u8]) -> Result<()> {
         self.put(key, payload)?;
         let mut lasting = lock(&self.lasting);
-        lasting.entries.insert(*key, entry::encode(key, payload));
+        lasting.entries.insert(*key, entry::encode(key, payload)?);
         lasting.store = self.store.identity();
         Ok(())
     }
@@ -181,7 +181,7 @@ impl Cache {
     /// # Errors
     /// As [`Self::put`]; some entries may be stored.
     pub fn put_all(&self, entries: &[(Key, &[u8])]) -> Result<()> {
-        self.store.put_all(encoded(entries).collect())?;
+        self.store.put_all(encoded(entries)?)?;
         self.restore_lasting()
     }
 
@@ -192,10 +192,14 @@ impl Cache {
 
     /// The same for several results, in one transaction if the store has transactions.
     pub fn keep_all(&self, entries: &[(Key, &[u8])]) {
-        let Some(gathered) = &self.gathered else {
-            return self.store_results(encoded(entries).collect());
+        let encoded = match encoded(entries) {
+            Ok(encoded) => encoded,
+            Err(e) => return self.unkept(entries.len() as u64, e),
         };
-        lock(gathered).add(encoded(entries));
+        let Some(gathered) = &self.gathered else {
+            return self.store_results(encoded);
+        };
+        lock(gathered).add(encoded.into_iter());
         self.store_due();
     }
 
@@ -223,9 +227,14 @@ impl Cache {
         if count > 0
             && let Err(e) = self.store.put_all(entries).and_then(|()| self.restore_lasting())
         {
-            self.unkept.fetch_add(count, Ordering::Relaxed);
-            self.remember(1, e);
+            self.unkept(count, e);
         }
+    }
+
+    /// Notes that results are lost, and why.
+    fn unkept(&self, count: u64, why: Error) {
+        self.unkept.fetch_add(count, Ordering::Relaxed);
+        self.remember(1, why);
     }
 
     /// Whether a put can be expected to succeed.
@@ -285,6 +294,6 @@ impl Drop for Cache {
     }
 }
 
-fn encoded<'a>(entries: &'a [(Key, &[u8])]) -> impl Iterator<Item = (Key, Vec<u8>)> + use<'a> {
-    entries.iter().map(|(key, payload)| (*key, entry::encode(key, payload)))
+fn encoded(entries: &[(Key, &[u8])]) -> Result<Vec<(Key, Vec<u8>)>> {
+    entries.iter().map(|(key, payload)| Ok((*key, entry::encode(key, payload)?))).collect()
 }

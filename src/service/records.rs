@@ -89,7 +89,7 @@ impl Records {
     /// # Errors
     /// Environment: the record cannot be written.
     pub fn put(&mut self, key: Key, payload: &[u8]) -> Result<()> {
-        let encoded = entry::encode(&key, payload);
+        let encoded = entry::encode(&key, payload)?;
         let most = self.files.largest();
         if encoded.len() as u64 > most {
             return Err(Error::environment(format!("a record of {} bytes: at most {most}", encoded.len())));

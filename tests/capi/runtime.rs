@@ -434,7 +434,7 @@ fn damage_is_a_miss_and_what_is_no_part_fails_for_good() {
     let layout = Layout::new(&state.layout).unwrap();
     // An entry with a wrong last byte under the key of module 4, and a valid entry that is not an ELF under 5.
     let key = |n| keys::stage(&request(Stage::Vertex, module(n)), &cache::compiler()).unwrap();
-    let mut bytes = entry::encode(&key(4), &link_support::vertex().build());
+    let mut bytes = entry::encode(&key(4), &link_support::vertex().build()).expect("memory");
     *bytes.last_mut().unwrap() ^= 1;
     StoreKind::Lmdb.open(dir.path()).unwrap().put(&key(4), &bytes).unwrap();
     made.put_bytes(&request(Stage::Vertex, module(5)), b"no ELF");

@@ -66,7 +66,8 @@ pub fn entry() -> Vec<Vec<u8>> {
     link(&[&vertex().build(), &fragment().build()], &good_state(), Placement::Adjacent, &keep).expect("a pipeline");
     let mut out = seen.into_inner().expect("pieces");
     out.push(rmp_serde::to_vec_named(&compiler()).expect("an id"));
-    let whole: Vec<Vec<u8>> = out.iter().chain([&compute().build()]).map(|bytes| entry::encode(&KEY, bytes)).collect();
+    let whole: Vec<Vec<u8>> =
+        out.iter().chain([&compute().build()]).map(|bytes| entry::encode(&KEY, bytes).expect("memory")).collect();
     out.extend(whole);
     out
 }

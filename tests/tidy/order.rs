@@ -68,7 +68,7 @@ pub const USES: &[(&str, &[&str])] = &[
     ("emu", &["error", "target", "kinds", "state", "isa", "abi", "metadata", "reloc"]),
     ("files", &["error"]),
     // Only bytes and keys.
-    ("cache", &["error"]),
+    ("cache", &["error", "fallible"]),
     ("corpus", &["error", "target", "files"]),
     ("keys", &["error", "target", "state", "abi", "metadata", "reloc", "glue", "compile", "link", "cache"]),
     ("template", &["error", "target", "state", "ir"]),
