@@ -31,7 +31,8 @@ pub(super) fn bits(what: &str, given: u32, known: u32) -> Answer<()> {
 }
 
 pub(super) fn target(number: u32) -> Answer<Gpu> {
-    Gpu::of_elf_flags(number).or_else(|unknown| argument(format!("target: {unknown}")))
+    let known = || Gpu::all().map(|gpu| format!("{:#x} ({gpu})", gpu.elf_flags())).collect::<Vec<_>>().join(", ");
+    Gpu::of_elf_flags(number).or_else(|_| argument(format!("target {number:#x}: {} are allowed", known())))
 }
 
 pub(super) fn stage(number: u32) -> Answer<Stage> {
