@@ -16,6 +16,7 @@ mod listing;
 mod mutations;
 #[cfg(feature = "llvm")]
 mod native;
+mod optimised;
 mod packed;
 mod paths;
 mod rules;

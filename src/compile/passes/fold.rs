@@ -255,24 +255,35 @@ fn is_normal_half(bits: u64) -> bool {
     (1..31).contains(&(bits >> 10 & 31))
 }
 
-/// One of the operands of a minimum or maximum: of equal ones, or of zeros, normal numbers and infinities.
-fn least_or_greatest(op: AluOp, args: &[u64], from: Bits) -> Option<u64> {
-    let &[a, b] = args else { return None };
-    let order = |bits: u64| {
+/// What needs no arithmetic, and so is known of infinities too: minima and maxima, comparisons, conversions.
+fn of_infinities(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
+    let usual = |bits: u64| {
         let x = match from {
             Bits::B32 => f64::from(f32::from_bits(bits as u32)),
             Bits::B64 => f64::from_bits(bits),
             Bits::B16 => number::decode(bits, from),
             _ => return None,
         };
-        let usual = x == 0.0 || x.is_infinite() || exact(x, from).is_some();
-        usual.then_some(x)
+        (x == 0.0 || x.is_infinite() || exact(x, from).is_some()).then_some(x)
     };
-    let (x, y) = (order(a)?, order(b)?);
+    let a = *args.first()?;
+    let x = usual(a)?;
+    if op == AluOp::FConv && x.is_infinite() {
+        return matches!(to, Bits::B16 | Bits::B32 | Bits::B64).then(|| number::encode(x, to));
+    }
+    let &[_, b] = args else { return None };
+    let y = usual(b)?;
+    let truth = |t: bool| Some(u64::from(t));
     match op {
         AluOp::FMin | AluOp::FMax if a == b => Some(a),
         AluOp::FMin if x != y => Some(if x < y { a } else { b }),
         AluOp::FMax if x != y => Some(if x > y { a } else { b }),
+        AluOp::FOEq | AluOp::FUEq => truth(x == y),
+        AluOp::FONe | AluOp::FUNe => truth(x != y),
+        AluOp::FOLt | AluOp::FULt => truth(x < y),
+        AluOp::FOLe | AluOp::FULe => truth(x <= y),
+        AluOp::FOGt | AluOp::FUGt => truth(x > y),
+        AluOp::FOGe | AluOp::FUGe => truth(x >= y),
         _ => None,
     }
 }
@@ -296,7 +307,7 @@ fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
     if !op.takes_float() {
         return None;
     }
-    if let Some(bits) = least_or_greatest(op, args, from) {
+    if let Some(bits) = of_infinities(op, args, from, to) {
         return Some(bits);
     }
     let args: SmallVec<[f64; 4]> = args.iter().map(read).collect::<Option<_>>()?;
@@ -328,12 +339,6 @@ fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
         AluOp::FConv => exact(a, to),
         AluOp::F2S => (a.abs() < 2f64.powi(to.count().min(32) as i32 - 1)).then_some(a as i64 as u64),
         AluOp::F2U => (a > -1.0 && a < 2f64.powi(to.count().min(32) as i32)).then_some(a as u64),
-        AluOp::FOEq | AluOp::FUEq => truth(a == b),
-        AluOp::FONe | AluOp::FUNe => truth(a != b),
-        AluOp::FOLt | AluOp::FULt => truth(a < b),
-        AluOp::FOLe | AluOp::FULe => truth(a <= b),
-        AluOp::FOGt | AluOp::FUGt => truth(a > b),
-        AluOp::FOGe | AluOp::FUGe => truth(a >= b),
         AluOp::FIsNan | AluOp::FIsInf | AluOp::FUno => truth(false),
         AluOp::FOrd => truth(true),
         _ => None,
