@@ -196,12 +196,17 @@ impl<'a> Toolchain<'a> {
     /// Those of the compiler. Malformed: the request is for another module, so that its key would lead to this module's
     /// code.
     pub fn stage(&self, module: &Module, request: &StageRequest) -> Result<Fetched> {
+        match self.looked_up(module, request)? {
+            (_, Some(hit)) => Ok(hit),
+            (key, None) => Ok(self.compiled(module, request, &key)?.map_or(Fetched::NotCached, Fetched::Compiled)),
+        }
+    }
+
+    /// A stage's key, and the stage if the cache has it.
+    fn looked_up(&self, module: &Module, request: &StageRequest) -> Result<(Key, Option<Fetched>)> {
         request.check_module(module)?;
         let key = keys::stage(request, &self.compiler_id)?;
-        match self.cache.get(&key) {
-            Some(bytes) => Ok(Fetched::Hit(StageElf(bytes))),
-            None => Ok(self.compiled(module, request, &key)?.map_or(Fetched::NotCached, Fetched::Compiled)),
-        }
+        Ok((key, self.cache.get(&key).map(|bytes| Fetched::Hit(StageElf(bytes)))))
     }
 
     /// One stage for several GPUs, in their order, in place of the request's.
@@ -209,19 +214,14 @@ impl<'a> Toolchain<'a> {
     /// # Errors
     /// Each as [`Self::stage`].
     pub fn stages(&self, module: &Module, request: &StageRequest, targets: &[Gpu]) -> Vec<Result<Fetched>> {
-        let asked = targets.iter().map(|target| StageRequest { target: *target, ..request.clone() });
-        let found = asked.map(|request| {
-            request.check_module(module)?;
-            let key = keys::stage(&request, &self.compiler_id)?;
-            Ok((key, self.cache.get(&key)))
-        });
-        let found: Vec<Result<(Key, Option<Vec<u8>>)>> = found.collect();
+        let found: Vec<Result<(Key, Option<Fetched>)>> =
+            targets.iter().map(|target| self.looked_up(module, &request.for_gpu(*target))).collect();
         let missing = found.iter().zip(targets).filter(|(found, _)| matches!(found, Ok((_, None))));
         let missing: Vec<Gpu> = missing.map(|(_, target)| *target).collect();
         let compiler = self.compiler.filter(|_| !missing.is_empty());
         let mut made = compiler.map(|compiler| compiler.compile_for(module, request, &missing).into_iter());
-        let one = |found: Result<(Key, Option<Vec<u8>>)>| match found? {
-            (_, Some(bytes)) => Ok(Fetched::Hit(StageElf(bytes))),
+        let one = |found: Result<(Key, Option<Fetched>)>| match found? {
+            (_, Some(hit)) => Ok(hit),
             (key, None) => match made.as_mut().map(Iterator::next) {
                 None => Ok(Fetched::NotCached),
                 Some(None) => Err(Error::bug("a compiler without a result")),

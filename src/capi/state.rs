@@ -190,6 +190,20 @@ mod tests {
 
     /// `cbindgen` cannot evaluate expressions, so `types` repeats these numbers as literals.
     #[test]
+    fn targets_have_the_numbers_of_their_elfs() {
+        let numbers = [
+            DVT_TARGET_GFX1030,
+            DVT_TARGET_GFX1031,
+            DVT_TARGET_GFX1032,
+            DVT_TARGET_GFX1033,
+            DVT_TARGET_GFX1034,
+            DVT_TARGET_GFX1035,
+            DVT_TARGET_GFX1036,
+        ];
+        assert!(Gpu::all().map(Gpu::elf_flags).eq(numbers));
+    }
+
+    #[test]
     fn flags_have_the_numbers_of_the_run_time() {
         for (number, flag) in [
             (DVT_PIPELINE_FAIL_ON_COMPILE, PipelineFlags::FAIL_ON_COMPILE),

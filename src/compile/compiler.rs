@@ -126,7 +126,7 @@ impl<G: Generator> Compiler for StageCompiler<G> {
     fn compile_for(&self, module: &Module, request: &StageRequest, targets: &[Gpu]) -> Vec<Result<StageElf>> {
         let translated = translate(module, request);
         let one = |target: &Gpu| {
-            let request = StageRequest { target: *target, ..request.clone() };
+            let request = request.for_gpu(*target);
             let shader = translated.clone();
             let made = shader.and_then(|shader| self.translated(shader, module, &request, &mut Unwatched));
             made.at(|| place(&request))

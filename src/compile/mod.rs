@@ -59,7 +59,6 @@ pub trait Compiler: Send + Sync {
     /// Compiles one stage for several GPUs, in their order, in place of the request's: the same bytes as one request for
     /// each. What does not depend on the GPU need be done only once.
     fn compile_for(&self, module: &Module, request: &StageRequest, targets: &[Gpu]) -> Vec<Result<StageElf>> {
-        let one = |target: &Gpu| self.compile(module, &StageRequest { target: *target, ..request.clone() });
-        targets.iter().map(one).collect()
+        targets.iter().map(|target| self.compile(module, &request.for_gpu(*target))).collect()
     }
 }

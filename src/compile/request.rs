@@ -119,6 +119,12 @@ impl SpecValues {
 }
 
 impl StageRequest {
+    /// The same for another GPU.
+    #[must_use]
+    pub fn for_gpu(&self, target: Gpu) -> Self {
+        Self { target, ..self.clone() }
+    }
+
     /// Checks that the request is for this module.
     ///
     /// # Errors

@@ -179,7 +179,7 @@ impl Task {
             *slot = Some(self.start().await.map_err(Attempt::NoWorker)?);
         }
         let begun = Instant::now();
-        let answer = attempt(&self.config, slot, request, id).await;
+        let answer = attempt(&self.config, self.config.deadline, slot, request, id).await;
         // The time of a dead worker is unknown.
         self.cost += slot.as_mut().and_then(Worker::spent).unwrap_or_else(|| begun.elapsed());
         self.deaths += u32::from(matches!(answer, Err(Attempt::Died(..) | Attempt::Killed)));

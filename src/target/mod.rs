@@ -93,10 +93,7 @@ impl Gpu {
     /// # Errors
     /// Unsupported: these `e_flags` are of no GPU that Dovetail knows.
     pub fn of_elf_flags(flags: u32) -> Result<Self> {
-        let found = Self::ROWS.iter().find(|row| row.elf_flags == flags).map(|row| row.gpu);
-        found.ok_or_else(|| {
-            Error::unsupported(format!("e_flags {flags:#x}"), format!("known targets: {}", Self::names()))
-        })
+        Self::find(|row| row.elf_flags == flags, || format!("e_flags {flags:#x}"))
     }
 
     /// The GPU that an ELF file is for, by its header.
@@ -113,9 +110,10 @@ impl Gpu {
         )
     }
 
-    /// The names of all, for messages.
-    fn names() -> String {
-        Self::ROWS.map(|row| row.name).join(", ")
+    fn find(wanted: impl Fn(&Row) -> bool, what: impl FnOnce() -> String) -> Result<Self> {
+        let found = Self::ROWS.iter().find(|row| wanted(row)).map(|row| row.gpu);
+        let known = || format!("known targets: {}", Self::ROWS.map(|row| row.name).join(", "));
+        found.ok_or_else(|| Error::unsupported(what(), known()))
     }
 }
 
@@ -135,8 +133,7 @@ impl fmt::Display for Gpu {
 impl FromStr for Gpu {
     type Err = Error;
     fn from_str(s: &str) -> Result<Self> {
-        let found = Self::ROWS.iter().find(|row| row.name == s).map(|row| row.gpu);
-        found.ok_or_else(|| Error::unsupported(format!("target {s}"), format!("known targets: {}", Self::names())))
+        Self::find(|row| row.name == s, || format!("target {s}"))
     }
 }
 

@@ -62,3 +62,15 @@ fn an_unknown_gpu_is_refused_with_the_known_ones() {
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
     assert!(!out.status.success() && said.contains("gfx900") && said.contains("gfx1036"), "{said}");
 }
+
+#[test]
+fn other_bits_of_the_flags_do_not_hide_the_gpu() {
+    let dir = folder();
+    good(dir.path(), &[&LINK[..], &["--target", "gfx1033", "-o", "p.elf"]].concat());
+    let mut elf = fs::read(dir.path().join("p.elf")).expect("an ELF");
+    // Bits 8 and 9 of e_flags say how XNACK was compiled for.
+    elf[49] |= 1;
+    fs::write(dir.path().join("p.elf"), elf).expect("an ELF");
+    let listing = good(dir.path(), &["inspect", "p.elf"]);
+    assert!(listing.contains("for gfx1033") && listing.contains("s_endpgm"), "{listing}");
+}

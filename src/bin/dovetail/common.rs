@@ -128,7 +128,8 @@ impl TargetArgs {
 
     /// The name of a result, with its GPU if there are several.
     pub fn name(&self, name: &str, target: Gpu) -> String {
-        if self.all().len() > 1 { format!("{name} [{target}]") } else { name.to_owned() }
+        let several = self.targets.iter().any(|other| *other != target);
+        if several { format!("{name} [{target}]") } else { name.to_owned() }
     }
 }
 

@@ -52,9 +52,6 @@ struct Report {
     registers: Vec<Register>,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<Vec<String>>,
-    /// Machine number of the flags.
-    #[serde(skip)]
-    machine: u32,
     /// Wave size of an unlinked stage.
     #[serde(skip)]
     wave: Option<WaveSize>,
@@ -119,13 +116,13 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 
 /// The listing, or the reason why there is none.
 fn code(elf: &[u8], report: &Report) -> Result<Vec<String>> {
-    if let Err(unknown) = Gpu::of_elf_flags(report.machine) {
-        return Ok(vec![format!("(no disassembly: {unknown})")]);
-    }
+    let Some(gpu) = report.gpu else {
+        return Ok(vec![format!("(no disassembly: the GPU of the e_flags {} is not known)", report.flags)]);
+    };
     if !report.sections.iter().any(|section| section.name == ".text") {
         return Ok(vec!["(no code)".to_owned()]);
     }
-    listing::listing(elf, report, report.wave)
+    listing::listing(elf, report, gpu, report.wave)
 }
 
 fn inspect(bytes: &[u8]) -> Result<Report> {
@@ -144,8 +141,8 @@ fn inspect(bytes: &[u8]) -> Result<Report> {
         metadata: serde_json::Value::Null,
         registers: Vec::new(),
         code: None,
-        gpu: Gpu::of_elf_flags(header.e_flags(LittleEndian).0).ok(),
-        machine: header.e_flags(LittleEndian).0 & 0xff,
+        // Other bits say how the code was compiled.
+        gpu: Gpu::of_elf_flags(header.e_flags(LittleEndian).0 & 0xff).ok(),
         wave: None,
     };
     for section in file.sections() {

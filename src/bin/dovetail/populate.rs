@@ -92,10 +92,11 @@ enum Maker<'a> {
 impl Maker<'_> {
     /// A stage for each of these GPUs.
     fn stages(&self, module: &Arc<Module>, request: &StageRequest, targets: &[Gpu]) -> Vec<Result<Fetched>> {
-        let for_gpu = |target: &Gpu| StageRequest { target: *target, ..request.clone() };
         match self {
             Self::Own(tools) => tools.stages(module, request, targets),
-            Self::Service(remote) => targets.iter().map(|target| remote.stage(module, &for_gpu(target))).collect(),
+            Self::Service(remote) => {
+                targets.iter().map(|target| remote.stage(module, &request.for_gpu(*target))).collect()
+            }
         }
     }
 }
@@ -116,6 +117,7 @@ struct Item {
 
 struct Work {
     module: Arc<Module>,
+    /// For each GPU that is asked for, in place of its own.
     request: StageRequest,
 }
 

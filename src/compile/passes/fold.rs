@@ -255,24 +255,25 @@ fn is_normal_half(bits: u64) -> bool {
     (1..31).contains(&(bits >> 10 & 31))
 }
 
+/// The number with these bits, if it is zero, normal or infinite: the modes of a shader may change what is denormal, and bits
+/// of NaN are not known.
+fn usual(bits: u64, from: Bits) -> Option<f64> {
+    if !matches!(from, Bits::B16 | Bits::B32 | Bits::B64) {
+        return None;
+    }
+    let x = number::decode(bits, from);
+    (x.is_infinite() || exact(x, from).is_some()).then_some(x)
+}
+
 /// What needs no arithmetic, and so is known of infinities too: minima and maxima, comparisons, conversions.
 fn of_infinities(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
-    let usual = |bits: u64| {
-        let x = match from {
-            Bits::B32 => f64::from(f32::from_bits(bits as u32)),
-            Bits::B64 => f64::from_bits(bits),
-            Bits::B16 => number::decode(bits, from),
-            _ => return None,
-        };
-        (x == 0.0 || x.is_infinite() || exact(x, from).is_some()).then_some(x)
-    };
     let a = *args.first()?;
-    let x = usual(a)?;
+    let x = usual(a, from)?;
     if op == AluOp::FConv && x.is_infinite() {
         return matches!(to, Bits::B16 | Bits::B32 | Bits::B64).then(|| number::encode(x, to));
     }
     let &[_, b] = args else { return None };
-    let y = usual(b)?;
+    let y = usual(b, from)?;
     let truth = |t: bool| Some(u64::from(t));
     match op {
         AluOp::FMin | AluOp::FMax if a == b => Some(a),
@@ -290,27 +291,14 @@ fn of_infinities(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
 
 /// The value of a float operation on zeros and normal numbers.
 fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
-    let read = |&bits: &u64| {
-        let x = match from {
-            Bits::B32 => f64::from(f32::from_bits(bits as u32)),
-            Bits::B64 => f64::from_bits(bits),
-            Bits::B16 => number::decode(bits, from),
-            _ => return None,
-        };
-        let tiny = match from {
-            Bits::B32 => x != 0.0 && x.abs() < f64::from(f32::MIN_POSITIVE),
-            Bits::B16 => x != 0.0 && !is_normal_half(bits),
-            _ => false,
-        };
-        (x == 0.0 || (x.is_normal() && !tiny)).then_some(x)
-    };
     if !op.takes_float() {
         return None;
     }
     if let Some(bits) = of_infinities(op, args, from, to) {
         return Some(bits);
     }
-    let args: SmallVec<[f64; 4]> = args.iter().map(read).collect::<Option<_>>()?;
+    let finite = |bits: &u64| usual(*bits, from).filter(|x| x.is_finite());
+    let args: SmallVec<[f64; 4]> = args.iter().map(finite).collect::<Option<_>>()?;
     let a = *args.first()?;
     let [b, c] = [1, 2].map(|n| args.get(n).copied().unwrap_or(0.0));
     // Sums, differences and products of two narrower numbers, rounded to f64 and then to their width, are rounded correctly.

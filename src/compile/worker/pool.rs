@@ -66,16 +66,15 @@ impl Compiler for WorkerPool {
     }
 
     fn compile_for(&self, module: &Module, request: &StageRequest, targets: &[Gpu]) -> Vec<Result<StageElf>> {
-        let for_gpu = |target: &Gpu| StageRequest { target: *target, ..request.clone() };
         if let [first, also @ ..] = targets
             && !also.is_empty()
-            && let Ok(Response { result, also: others, .. }) = self.ask(module, &for_gpu(first), also)
+            && let Ok(Response { result, also: others, .. }) = self.ask(module, &request.for_gpu(*first), also)
             && others.len() == also.len()
         {
             return std::iter::once(result).chain(others).map(|made| made.map(|Bytes(elf)| StageElf(elf))).collect();
         }
         // A GPU whose code kills the worker costs the others nothing.
-        targets.iter().map(|target| self.compile(module, &for_gpu(target))).collect()
+        targets.iter().map(|target| self.compile(module, &request.for_gpu(*target))).collect()
     }
 }
 
@@ -134,15 +133,15 @@ fn run(
 async fn supervise(config: Arc<WorkerConfig>, queue: Arc<Mutex<mpsc::Receiver<Job>>>, mut worker: Option<Worker>) {
     loop {
         let Some(job) = queue.lock().await.recv().await else { break };
-        let config = &WorkerConfig { deadline: config.deadline * job.targets, ..(*config).clone() };
-        let mut result = attempt(config, &mut worker, &job.frame, job.id).await;
+        let deadline = config.deadline * job.targets;
+        let mut result = attempt(&config, deadline, &mut worker, &job.frame, job.id).await;
         for _ in 1..TRIES_IF_KILLED {
             if matches!(result, Err(Attempt::Killed)) {
-                result = attempt(config, &mut worker, &job.frame, job.id).await;
+                result = attempt(&config, deadline, &mut worker, &job.frame, job.id).await;
             }
         }
         if matches!(result, Err(Attempt::Died(..))) {
-            result = attempt(config, &mut worker, &job.frame, job.id).await;
+            result = attempt(&config, deadline, &mut worker, &job.frame, job.id).await;
         }
         let _ = job.answer.send(result.map_err(Attempt::into_error));
     }

@@ -62,12 +62,14 @@ impl Attempt {
 /// A request is tried so often if its workers are killed from outside.
 pub const TRIES_IF_KILLED: u32 = 3;
 
-/// Sends the framed request with this id to the worker in the slot, or to a new one.
+/// Sends the framed request with this id to the worker in the slot, or to a new one, and waits for the answer until the
+/// deadline.
 ///
 /// # Errors
 /// Why there is no answer.
 pub async fn attempt(
     config: &WorkerConfig,
+    deadline: Duration,
     slot: &mut Option<Worker>,
     request: &[u8],
     id: u64,
@@ -76,7 +78,7 @@ pub async fn attempt(
         Some(worker) => worker,
         None => Worker::start(config).await.map_err(Attempt::NoWorker)?,
     };
-    let outcome = clock::watch(worker.child.id(), config.deadline, worker.ask(request)).await;
+    let outcome = clock::watch(worker.child.id(), deadline, worker.ask(request)).await;
     match outcome {
         Ok(Ok(response)) if response.id == id => {
             *slot = Some(worker);

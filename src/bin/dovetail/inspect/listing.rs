@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 const FEW: usize = 4;
 
 /// Lists the code of an ELF; `stage_wave` is the wave size of an unlinked one.
-pub fn listing(elf: &[u8], report: &Report, stage_wave: Option<WaveSize>) -> Result<Vec<String>> {
-    let (gpu, words) = (Gpu::of_elf(elf)?, estimate::text(elf)?);
+pub fn listing(elf: &[u8], report: &Report, gpu: Gpu, stage_wave: Option<WaveSize>) -> Result<Vec<String>> {
+    let words = estimate::text(elf)?;
     let pipeline = match stage_wave {
         // Its entry points and wave sizes are where a driver finds them.
         None => LoadedPipeline::load(&mut Machine::new(gpu), elf).ok(),

@@ -65,8 +65,6 @@ struct Load {
     dwords: u32,
     /// Positions in the block at hand of the instructions that use it, ascending.
     uses: SmallVec<[u32; 4]>,
-    /// The first of them that is not behind the position at hand.
-    next: u32,
     /// `None`: its result is in no registers.
     now: Option<Loaded>,
 }
@@ -94,7 +92,7 @@ impl Loads {
                 if is_constant_load(inst) && uniformity.is_uniform(result) {
                     load_of[result.index()] = all.len() as u32;
                     let dwords = shader.ty(result).bytes().div_ceil(4);
-                    all.push(Load { inst: id, dwords, uses: SmallVec::new(), next: 0, now: None });
+                    all.push(Load { inst: id, dwords, uses: SmallVec::new(), now: None });
                 }
             }
         }
@@ -152,7 +150,7 @@ impl Loads {
         for n in self.touched.drain(..) {
             let load = &mut self.all[n as usize];
             load.uses.clear();
-            (load.next, load.now) = (0, None);
+            load.now = None;
         }
         self.kept.clear();
         self.size = 0;
@@ -171,21 +169,10 @@ impl Loads {
                         shader.inst_mut(id).args[n] = new;
                     }
                 }
-                self.pass(at);
             }
             out.push(id);
         }
         shader.block_mut(block).insts.extend(out.iter().copied());
-    }
-
-    /// The instruction at a position has its operands.
-    fn pass(&mut self, at: u32) {
-        for n in &self.touched {
-            let load = &mut self.all[*n as usize];
-            if load.uses.get(load.next as usize) == Some(&at) {
-                load.next += 1;
-            }
-        }
     }
 
     /// A value in registers that equals this result or lane of a load.
@@ -221,8 +208,8 @@ impl Loads {
         let dwords = self.all[n as usize].dwords;
         while self.size + dwords > KEPT {
             let next = |n: &u32| {
-                let load = &self.all[*n as usize];
-                load.uses.get(load.next as usize).copied().unwrap_or(NONE)
+                let uses = &self.all[*n as usize].uses;
+                uses.get(uses.partition_point(|use_at| *use_at < at)).copied().unwrap_or(NONE)
             };
             // What this instruction uses stays.
             let farthest = (0..self.kept.len()).max_by_key(|k| next(&self.kept[*k]));
