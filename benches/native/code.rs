@@ -1,7 +1,7 @@
 //! Statistics of machine code, by one decoder for every compiler.
 
 use dovetail::check::estimate::{self, Placed};
-use dovetail::isa::{Latency, Op, OpcodeRow, Traits};
+use dovetail::isa::{Isa, Latency, Op, OpcodeRow, Traits};
 use dovetail::target::{Gpu, WaveSize};
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ pub struct Code {
 
 /// Decodes the words and counts.
 pub fn read(words: &[u32], wave: WaveSize) -> Result<Code, String> {
-    let code = estimate::instructions(words, Gpu::Gfx1030).map_err(|e| e.to_string())?;
+    let code = estimate::instructions(words, Isa::of(Gpu::Gfx1030)).map_err(|e| e.to_string())?;
     let mut out = Code { instructions: code.len(), ..Code::default() };
     for Placed { inst, .. } in &code {
         *counter(&mut out, inst.entry) += 1;

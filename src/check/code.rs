@@ -2,6 +2,7 @@
 
 use crate::elf::{Elf, Home, stt};
 use crate::error::{Context, Error, Result};
+use crate::isa::Isa;
 use crate::metadata::document::{Document, Map, get, submap};
 use crate::metadata::named;
 use crate::metadata::note;
@@ -12,7 +13,7 @@ use crate::target::{Gpu, Stage, WaveSize};
 
 /// Code and declarations of one ELF.
 pub(super) struct Code<'a> {
-    pub target: Gpu,
+    pub isa: &'static Isa,
     pub words: Vec<u32>,
     /// Sorted by start.
     pub parts: Vec<CodeSpan<'a>>,
@@ -81,7 +82,7 @@ impl<'a> Code<'a> {
             let next = starts.iter().find(|s| **s > part.start);
             part.end = part.end.min(next.copied().unwrap_or(u32::MAX));
         }
-        let mut out = Self { target, words, parts, stages: Vec::new(), registers };
+        let mut out = Self { isa: Isa::of(target), words, parts, stages: Vec::new(), registers };
         for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
             let all = submap(&pipeline, MetadataKey::HardwareStages.name())?;
             let Some(own) = all.map(|all| submap(all, stage.hardware_name())).transpose()?.flatten() else { continue };
@@ -107,7 +108,7 @@ impl<'a> Code<'a> {
             Stage::Fragment => field(rsrc2_ps::EXTRA_LDS_SIZE),
             Stage::Compute => field(compute_pgm_rsrc2::LDS_SIZE),
         };
-        let given = (field(fields.vgprs) + 1) * self.target.facts().vgpr_unit(wave);
+        let given = (field(fields.vgprs) + 1) * self.isa.facts().vgpr_unit(wave);
         Ok(StageCode {
             stage,
             wave,
@@ -116,7 +117,7 @@ impl<'a> Code<'a> {
             vgprs: [given, number(own, MetadataKey::VgprCount)?.unwrap_or(given)],
             sgprs: number(own, MetadataKey::SgprCount)?.unwrap_or(128),
             scratch: field(fields.scratch_en) == 1,
-            lds: units * self.target.facts().lds_unit,
+            lds: units * self.isa.facts().lds_unit,
         })
     }
 

@@ -203,11 +203,11 @@ impl Way {
     fn mask(&mut self, f: &ScalarFields, form: MaskForm, op: MaskOp, writes: &RegisterSet) {
         let place = |src: Option<Src>| match src {
             Some(Src::Scalar(Scalar::ExecLo)) => Some(EXEC),
-            Some(Src::Scalar(register)) => Some(register.code()),
+            Some(Src::Scalar(register)) => Some(register.index()),
             _ => None,
         };
         let (Some(dst), [a, b, ..]) = (f.dst, f.srcs) else { return self.written(writes) };
-        let dst = if dst == Scalar::ExecLo { EXEC } else { dst.code() };
+        let dst = if dst == Scalar::ExecLo { EXEC } else { dst.index() };
         let zero = |src: Option<Src>| src == Some(Src::Int(0));
         let before = self.state.clone();
         let is_empty = |src: Option<Src>| zero(src) || place(src).is_some_and(|place| before.empty.contains(&place));
@@ -314,7 +314,7 @@ impl Way {
             _ => return Vec::new(),
         };
         let Some(Src::Scalar(condition)) = condition else { return Vec::new() };
-        let Some(condition) = self.contents.get(&condition.code()) else { return Vec::new() };
+        let Some(condition) = self.contents.get(&condition.index()) else { return Vec::new() };
         let left = self.parked.iter().filter(|p| p.condition == *condition && p.wanted == leaves);
         left.flat_map(|parked| self.state.moved(EXEC, &[EXEC, parked.mask])).collect()
     }

@@ -8,10 +8,10 @@
 use crate::error::{Error, Result};
 use crate::isa::instruction::Fields;
 use crate::isa::{
-    CountedAccess, Effects, Instruction, Latency, Op, RegisterSet, Traits, Waitcnt, disassemble, is_padding,
+    CountedAccess, Effects, Instruction, Isa, Latency, Op, RegisterSet, Traits, Waitcnt, disassemble, is_padding,
     loop_weight,
 };
-use crate::target::{Gpu, WaveSize};
+use crate::target::WaveSize;
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection};
 use std::collections::{BTreeMap, VecDeque};
@@ -40,11 +40,11 @@ pub fn text(elf: &[u8]) -> Result<Vec<u32>> {
 ///
 /// # Errors
 /// Malformed: words that are not an instruction.
-pub fn instructions(words: &[u32], gfx: Gpu) -> Result<Vec<Placed>> {
+pub fn instructions(words: &[u32], isa: &'static Isa) -> Result<Vec<Placed>> {
     let mut code = Vec::new();
     let mut at = 0;
     while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
-        let inst = disassemble(gfx, rest)?;
+        let inst = disassemble(isa, rest)?;
         let dwords = usize::from(inst.dwords());
         if !is_padding(inst.entry.op) {
             code.push(Placed { at, inst });
@@ -124,7 +124,7 @@ impl State {
         if let Some(wait) = wait(inst) {
             self.wait(wait);
         }
-        let sources = effects.reads.iter().map(|reg| self.ready[usize::from(reg.code())]).max();
+        let sources = effects.reads.iter().map(|reg| self.ready[usize::from(reg.index())]).max();
         self.now = self.now.max(sources.unwrap_or(0)) + u64::from(latency.issue(wave));
         let done = self.now + u64::from(latency.result());
         match effects.access {
@@ -146,7 +146,7 @@ impl State {
     }
 
     fn finish(&mut self, writes: &RegisterSet, at: u64) {
-        writes.iter().for_each(|reg| self.ready[usize::from(reg.code())] = at);
+        writes.iter().for_each(|reg| self.ready[usize::from(reg.index())] = at);
     }
 
     fn wait(&mut self, wait: Waitcnt) {

@@ -165,7 +165,7 @@ fn long_branch(code: &Code<'_>, step: &Step) -> Option<u32> {
     let (getpc, low, high) = [4u32, 5].into_iter().find_map(|back| {
         // The high half of the distance is an inline constant or a literal.
         let first = step.at.checked_sub(back)?;
-        let read = |at: u32| disassemble(code.target, code.words.get(at as usize..)?).ok();
+        let read = |at: u32| disassemble(code.isa, code.words.get(at as usize..)?).ok();
         let getpc = read(first)?;
         let add = read(first + 1)?;
         let addc = read(first + 1 + u32::from(add.dwords()))?;
@@ -183,7 +183,7 @@ fn long_branch(code: &Code<'_>, step: &Step) -> Option<u32> {
 }
 
 fn upper(s: Scalar) -> Option<Scalar> {
-    Scalar::from_code(s.code().checked_add(1)?)
+    Scalar::at(s.index().checked_add(1)?)
 }
 
 /// The constant that an instruction adds to a register.
@@ -247,7 +247,7 @@ impl Walk<'_, '_> {
             self.reporter.add(CodeRule::End, at, "the path leaves the code");
             return None;
         };
-        match disassemble(self.code.target, rest) {
+        match disassemble(self.code.isa, rest) {
             Ok(inst) => {
                 let padding = at >= part.end;
                 let op = inst.entry.op;
@@ -308,7 +308,7 @@ impl Walk<'_, '_> {
                     continue;
                 }
                 let rest = self.code.words.get(at as usize..).unwrap_or_default();
-                let inst = disassemble(self.code.target, rest);
+                let inst = disassemble(self.code.isa, rest);
                 let filling = inst.as_ref().is_ok_and(|i| matches!(i.entry.op, Op::SNop | Op::SCodeEnd));
                 if !filling {
                     self.reporter.add(CodeRule::Unreachable, at, "no path leads here");

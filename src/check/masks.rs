@@ -108,7 +108,7 @@ impl Lanes {
         self.exec = if mixed { Exec::new() } else { exec };
         self.forget(&step.effects.writes);
         if let Some((register, mask)) = saved {
-            self.saved.insert(register.code(), mask);
+            self.saved.insert(register.index(), mask);
         }
         mixed
     }
@@ -128,7 +128,7 @@ impl Lanes {
     fn mask(&self, src: Src) -> Option<Mask> {
         match src {
             Src::Scalar(Scalar::ExecLo) => self.name().map(Mask::Lanes),
-            Src::Scalar(register) => self.saved.get(&register.code()).copied(),
+            Src::Scalar(register) => self.saved.get(&register.index()).copied(),
             _ => None,
         }
     }
@@ -157,7 +157,7 @@ impl Lanes {
         let other = if is_exec(f.srcs[0]) { f.srcs[1] } else { f.srcs[0] };
         let mask = other.and_then(|src| self.mask(src));
         let condition = match other {
-            Some(Src::Scalar(register)) => Some(register.code()),
+            Some(Src::Scalar(register)) => Some(register.index()),
             _ => None,
         };
         let with_exec = f.srcs.into_iter().any(is_exec);
@@ -230,7 +230,7 @@ impl Lanes {
     /// Union of the active lanes and those of a mask.
     fn whole(&self, register: Option<Src>, mask: Option<Mask>, names: &Names) -> Exec {
         let code = match register {
-            Some(Src::Scalar(register)) => register.code(),
+            Some(Src::Scalar(register)) => register.index(),
             _ => return Exec::new(),
         };
         let one = |name: &Name| match mask {

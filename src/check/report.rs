@@ -236,7 +236,7 @@ impl<'a> Reporter<'a> {
     fn place(&self, at: u32) -> InstructionPlace {
         let part = self.code.part(at);
         let rest = self.code.words.get(at as usize..).unwrap_or_default();
-        let instruction = match disassemble(self.code.target, rest) {
+        let instruction = match disassemble(self.code.isa, rest) {
             Ok(inst) => inst.text(self.stage.wave),
             Err(_) => rest.first().map_or_else(|| "end of .text".to_owned(), |word| format!(".long {word:#010x}")),
         };

@@ -100,7 +100,7 @@ impl VouchingLanes {
 pub(super) fn saved(step: &Step) -> Option<(Vgpr, u64, Register)> {
     let (Fields::Vector(f), Op::VWritelaneB32) = (&step.inst.fields, step.op()) else { return None };
     let (Some(VectorDst::Vgpr(to)), Some(Src::Scalar(from))) = (f.dst, f.srcs[0]) else { return None };
-    Some((to, lane(f)?, Register::sgpr(from.code())))
+    Some((to, lane(f)?, Register::sgpr(from.index())))
 }
 
 /// The lane that an instruction restores a scalar register from.

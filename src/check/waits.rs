@@ -58,7 +58,7 @@ impl Counter {
         let oldest = self.oldest;
         self.age.iter_mut().filter(|age| **age < oldest).for_each(|age| *age += 1);
         for register in registers.iter() {
-            let code = usize::from(register.code());
+            let code = usize::from(register.index());
             self.age[code] = 0;
             self.issued[code] = at;
         }
@@ -79,12 +79,12 @@ impl Counter {
     /// Settles the registers used, whose early use has been reported: one finding is enough.
     fn settle(&mut self, registers: &RegisterSet) {
         if self.kinds != 0 {
-            registers.iter().for_each(|r| self.age[usize::from(r.code())] = SETTLED);
+            registers.iter().for_each(|r| self.age[usize::from(r.index())] = SETTLED);
         }
     }
 
     fn pending(&self, register: Register) -> Option<u32> {
-        let code = usize::from(register.code());
+        let code = usize::from(register.index());
         (self.age[code] != SETTLED).then(|| self.issued[code])
     }
 

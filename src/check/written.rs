@@ -17,8 +17,8 @@ use crate::isa::{Effects, Format, Op, Register, RegisterSet, Scalar, Src};
 use crate::target::WaveSize;
 
 const COUNT: u8 = 128;
-const EXEC: u8 = Register::EXEC.code() as u8;
-const VCC: u8 = Register::VCC.code() as u8;
+const EXEC: u8 = Register::EXEC.index() as u8;
+const VCC: u8 = Register::VCC.index() as u8;
 
 /// Registers written before an instruction.
 #[derive(Clone)]
@@ -79,7 +79,7 @@ impl Written {
     /// Registers that half of a scalar operand vouches for.
     fn of_operand(&self, src: Option<Src>, half: u8) -> Scalars {
         match src {
-            Some(Src::Scalar(s)) => self.of(s.code().saturating_add(half)),
+            Some(Src::Scalar(s)) => self.of(s.index().saturating_add(half)),
             Some(Src::Int(0)) => Scalars::MAX,
             Some(Src::Int(n)) if half == 1 && n > 0 => Scalars::MAX,
             _ => self.sure(),
@@ -103,7 +103,7 @@ impl Written {
     fn scalar(&self, step: &Step, f: &ScalarFields) -> Vec<(u8, Scalars)> {
         let entry = step.inst.entry;
         let halves = entry.dst_kind(0).registers();
-        let Some(dst) = f.dst.map(Scalar::code) else { return Vec::new() };
+        let Some(dst) = f.dst.map(Scalar::index) else { return Vec::new() };
         let mut out = Vec::new();
         for half in 0..halves {
             let [a, b] = [f.srcs[0], f.srcs[1]].map(|src| self.of_operand(src, half));
@@ -131,7 +131,7 @@ impl Written {
         let count = step.inst.entry.dst_kind(0).registers();
         let before = self.clone();
         for half in 0..count {
-            let (to, from) = (dst.code().saturating_add(half), src.code().saturating_add(half));
+            let (to, from) = (dst.index().saturating_add(half), src.index().saturating_add(half));
             let mut one = RegisterSet::EMPTY;
             one.insert(Register::sgpr(to));
             if before.sure() >> from & 1 == 1 {
@@ -181,7 +181,7 @@ impl Flow for Written {
         let Effects { writes, indirect, .. } = &step.effects;
         self.lanes.step(step, &self.maybe);
         let restored = self.vouching_lanes.restored(step);
-        let saved = saved(step).map_or(0, |(.., from)| self.of(from.code() as u8));
+        let saved = saved(step).map_or(0, |(.., from)| self.of(from.index() as u8));
         self.vouching_lanes.step(step, saved);
         self.maybe = match copied(step) {
             Some(pairs) => self.maybe_after_copy(&pairs, is_copy(step)),
@@ -242,12 +242,13 @@ pub(super) fn copied(step: &Step) -> Option<Vec<(Register, Register)>> {
     match &step.inst.fields {
         Fields::Scalar(f) if is_copy(step) => {
             let (Some(to), Some(Src::Scalar(from))) = (f.dst, f.srcs[0]) else { return None };
-            let half = |n| (Register::sgpr(to.code().saturating_add(n)), Register::sgpr(from.code().saturating_add(n)));
+            let half =
+                |n| (Register::sgpr(to.index().saturating_add(n)), Register::sgpr(from.index().saturating_add(n)));
             Some((0..step.inst.entry.dst_kind(0).registers()).map(half).collect())
         }
         Fields::Vector(f) if step.op() == Op::VMovB32 && matches!(f.form, VectorForm::Short | VectorForm::Long) => {
             let from = match f.srcs[0] {
-                Some(Src::Scalar(from)) => Register::sgpr(from.code()),
+                Some(Src::Scalar(from)) => Register::sgpr(from.index()),
                 Some(Src::Vgpr(from)) => Register::vgpr(from.0),
                 _ => return None,
             };

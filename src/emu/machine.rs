@@ -11,6 +11,7 @@ use super::trace::Trace;
 use super::wave::{Wave, WaveState};
 use super::{buffer, export, global, image, interp, salu, smem, valu};
 use crate::error::{Error, Result};
+use crate::isa::Isa;
 use crate::isa::instruction::Fields;
 use crate::target::Gpu;
 use std::collections::BTreeMap;
@@ -52,20 +53,21 @@ pub const INSTRUCTION_LIMIT: &str = "instruction limit";
 
 /// An emulated GPU.
 pub struct Machine {
-    gfx: Gpu,
+    gpu: Gpu,
+    isa: &'static Isa,
     memory: Memory,
     programs: Vec<Program>,
 }
 
 impl Machine {
     /// A machine with empty memory.
-    pub fn new(gfx: Gpu) -> Self {
-        Self { gfx, memory: Memory::default(), programs: Vec::new() }
+    pub fn new(gpu: Gpu) -> Self {
+        Self { gpu, isa: Isa::of(gpu), memory: Memory::default(), programs: Vec::new() }
     }
 
     /// The GPU.
     pub fn gpu(&self) -> Gpu {
-        self.gfx
+        self.gpu
     }
 
     /// Allocates `bytes` zeroed bytes; returns their address, a multiple of 256.
@@ -112,7 +114,7 @@ impl Machine {
 
     /// Marks the bytes at an address as code that waves may run.
     pub(super) fn mark_code(&mut self, address: u64, code: &[u8]) {
-        self.programs.push(Program::new(self.gfx, address, code));
+        self.programs.push(Program::new(self.isa, address, code));
     }
 
     /// Runs the waves of one workgroup until all have ended.

@@ -6,9 +6,9 @@ use super::issue::issued;
 use super::waits::Issue;
 use super::{buffer, control, global, image, lds, salu, valu};
 use crate::error::{Error, Result};
+use crate::isa::Isa;
 use crate::isa::disassemble;
 use crate::isa::instruction::{Fields, Instruction};
-use crate::target::Gpu;
 use std::sync::Arc;
 
 /// An instruction, ready for execution.
@@ -125,7 +125,7 @@ impl Step {
 
 /// Code in memory, and the steps decoded so far.
 pub struct Program {
-    gfx: Gpu,
+    isa: &'static Isa,
     base: u64,
     words: Vec<u32>,
     steps: Vec<Option<Arc<Step>>>,
@@ -133,9 +133,9 @@ pub struct Program {
 
 impl Program {
     /// The code at an address.
-    pub fn new(gfx: Gpu, base: u64, code: &[u8]) -> Self {
+    pub fn new(isa: &'static Isa, base: u64, code: &[u8]) -> Self {
         let words: Vec<u32> = code.chunks_exact(4).map(|word| super::access::number(word) as u32).collect();
-        Self { gfx, base, steps: vec![None; words.len()], words }
+        Self { isa, base, steps: vec![None; words.len()], words }
     }
 
     /// Whether an address is in the code.
@@ -154,7 +154,7 @@ impl Program {
         if let Some(step) = known {
             return Ok(step.clone());
         }
-        let step = Arc::new(Step::new(disassemble(self.gfx, rest)?));
+        let step = Arc::new(Step::new(disassemble(self.isa, rest)?));
         *known = Some(step.clone());
         Ok(step)
     }

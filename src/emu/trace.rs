@@ -125,7 +125,7 @@ impl Snapshot {
     }
 
     fn mask(&self, low: Scalar, size: WaveSize) -> u64 {
-        let word = |n: usize| self.scalars.get(usize::from(low.code()) + n).copied().map_or(0, u64::from);
+        let word = |n: usize| self.scalars.get(usize::from(low.index()) + n).copied().map_or(0, u64::from);
         word(0) | if size == WaveSize::W64 { word(1) << 32 } else { 0 }
     }
 
@@ -142,7 +142,7 @@ impl Snapshot {
         };
         let pairs = (0u8..).zip(self.scalars.iter().zip(&new.scalars));
         let scalar = pairs.filter_map(|(code, (old, new))| {
-            let register = Scalar::from_code(code).filter(|s| !in_mask(*s))?;
+            let register = Scalar::at(code).filter(|s| !in_mask(*s))?;
             Some((register.to_string(), u64::from(*old), u64::from(*new)))
         });
         let scc = ("scc".to_owned(), u64::from(self.scc), u64::from(new.scc));

@@ -119,7 +119,7 @@ impl TrackedRegisters {
     /// A group of consecutive scalar registers.
     pub fn scalar(first: Scalar, count: u8) -> Self {
         let all = if first == Scalar::Null { 0 } else { (1 << count.min(127)) - 1 };
-        Self { scalars: all << (first.code() & 127), ..Self::default() }
+        Self { scalars: all << (first.index() & 127), ..Self::default() }
     }
 
     /// Whether it contains a vector register.
@@ -159,7 +159,7 @@ impl std::fmt::Display for TrackedRegister {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Vector(n) => write!(f, "v{n}"),
-            Self::Scalar(n) => match u8::try_from(*n).ok().and_then(Scalar::from_code) {
+            Self::Scalar(n) => match u8::try_from(*n).ok().and_then(Scalar::at) {
                 Some(s) => write!(f, "{s}"),
                 None => write!(f, "scalar register {n}"),
             },

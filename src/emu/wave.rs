@@ -140,7 +140,7 @@ impl Wave {
         if s == Scalar::Null {
             return 0;
         }
-        let code = usize::from(s.code()) + n;
+        let code = usize::from(s.index()) + n;
         if self.waits.unreadable().has_scalar(code) {
             self.early(TrackedRegister::Scalar(code), false);
         }
@@ -149,7 +149,7 @@ impl Wave {
 
     /// Sets register `n` of the group that begins with `s`.
     pub fn set_sgpr(&mut self, s: Scalar, n: usize, value: u32) {
-        let code = usize::from(s.code()) + n;
+        let code = usize::from(s.index()) + n;
         if self.waits.unwritable().has_scalar(code) {
             self.early(TrackedRegister::Scalar(code), true);
         }

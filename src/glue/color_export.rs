@@ -7,10 +7,9 @@
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat, MAX_TARGETS, Packing};
 use crate::error::{Error, Result};
-use crate::isa::{ExpSources, ExpTarget, Instruction, Op, OperandKind, Src, Vgpr};
+use crate::isa::{ExpSources, ExpTarget, Instruction, Isa, Op, OperandKind, Src, Vgpr};
 use crate::kinds::NumericKind;
 use crate::metadata::interface::{ColorOutput, ComponentType, FragmentInterface, ResultSource};
-use crate::target::Gpu;
 use serde::{Deserialize, Serialize};
 
 /// Symbol of a colour epilog.
@@ -105,8 +104,8 @@ impl ColorValue {
     }
 }
 
-pub(super) fn emit(gfx: Gpu, key: &ColorExportKey) -> Result<GluePiece> {
-    let mut epilog = Epilog::new(gfx, key);
+pub(super) fn emit(isa: &'static Isa, key: &ColorExportKey) -> Result<GluePiece> {
+    let mut epilog = Epilog::new(isa, key);
     epilog.depth()?;
     for color in &key.colors {
         epilog.color(color)?;
@@ -154,8 +153,8 @@ impl Value {
 }
 
 impl<'a> Epilog<'a> {
-    fn new(gfx: Gpu, key: &'a ColorExportKey) -> Self {
-        Self { key, out: Recorder::new(gfx), next_vgpr: 0, exports: Vec::new() }
+    fn new(isa: &'static Isa, key: &'a ColorExportKey) -> Self {
+        Self { key, out: Recorder::new(isa), next_vgpr: 0, exports: Vec::new() }
     }
 
     fn depth(&mut self) -> Result<()> {
@@ -287,7 +286,7 @@ impl<'a> Epilog<'a> {
         let Self { mut out, exports, .. } = self;
         let last = exports.len().wrapping_sub(1);
         for (i, (target, sources)) in exports.into_iter().enumerate() {
-            out.push(Instruction::export(out.gfx, target, sources, i == last, true)?);
+            out.push(Instruction::export(out.isa, target, sources, i == last, true)?);
         }
         out.end_program();
         out.finish(COLOR_EXPORT_SYMBOL, Attach::After)

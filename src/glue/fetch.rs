@@ -16,9 +16,9 @@ use crate::abi::fetch::{
 };
 use crate::error::{Error, Result};
 use crate::isa::instruction::{BufferFields, Fields};
-use crate::isa::{BufferFormat, CachePolicy, Instruction, Op, Scalar, Sgpr, Src, Vgpr, Waitcnt};
+use crate::isa::{BufferFormat, CachePolicy, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr, Waitcnt};
 use crate::metadata::interface::{MAX_JOINT_VGPRS, UserData};
-use crate::target::{Gpu, Stage};
+use crate::target::Stage;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -88,8 +88,8 @@ impl FetchKey {
     }
 }
 
-pub(super) fn emit(gfx: Gpu, key: &FetchKey) -> Result<GluePiece> {
-    let mut prolog = Prolog::new(gfx, key)?;
+pub(super) fn emit(isa: &'static Isa, key: &FetchKey) -> Result<GluePiece> {
+    let mut prolog = Prolog::new(isa, key)?;
     prolog.fetch()?;
     prolog.settle()?;
     prolog.out.finish(Stage::Vertex.entry_symbol(), Attach::Before)
@@ -107,10 +107,10 @@ struct Prolog<'a> {
 }
 
 impl<'a> Prolog<'a> {
-    fn new(gfx: Gpu, key: &'a FetchKey) -> Result<Self> {
+    fn new(isa: &'static Isa, key: &'a FetchKey) -> Result<Self> {
         let fetched = u32::try_from(key.plan.dwords.len()).ok().filter(|count| *count <= MAX_JOINT_VGPRS);
         let next_vgpr = SYSTEM_VGPRS + fetched.ok_or_else(|| Error::malformed("too many vertex inputs"))?;
-        Ok(Self { key, out: Recorder::new(gfx), next_vgpr, indices: SmallVec::new(), loaded: SmallVec::new() })
+        Ok(Self { key, out: Recorder::new(isa), next_vgpr, indices: SmallVec::new(), loaded: SmallVec::new() })
     }
 
     fn fetch(&mut self) -> Result<()> {
@@ -126,7 +126,7 @@ impl<'a> Prolog<'a> {
         }
         bindings.sort_unstable();
         // Temporary SGPRs start above the entry registers: table address, large offset, descriptors.
-        let limit = self.out.gfx.facts().usable_sgprs;
+        let limit = self.out.isa.facts().usable_sgprs;
         let pair = table_address_sgpr(self.key.entry_sgprs.min(limit));
         let descriptors = (pair + 3).next_multiple_of(DESCRIPTOR_SGPRS);
         let room = limit.saturating_sub(descriptors) / DESCRIPTOR_SGPRS;
@@ -135,7 +135,7 @@ impl<'a> Prolog<'a> {
         }
         let table = self.out.sgprs(pair, 2)?;
         // Driver memory shares the high half of its addresses with the code.
-        self.out.push(Instruction::scalar(self.out.gfx, Op::SGetpcB64, Some(Scalar::Sgpr(table)), &[]));
+        self.out.push(Instruction::scalar(self.out.isa, Op::SGetpcB64, Some(Scalar::Sgpr(table)), &[]));
         if plan.loads.is_empty() {
             return Ok(());
         }
@@ -148,7 +148,7 @@ impl<'a> Prolog<'a> {
             for load in &plan.loads {
                 self.index(load.index, load.skip)?;
             }
-            self.out.push(Instruction::wait(self.out.gfx, Waitcnt::LGKM));
+            self.out.push(Instruction::wait(self.out.isa, Waitcnt::LGKM));
             for (load, data) in plan.loads.iter().zip(self.loaded.clone()) {
                 if let Some((_, resource)) = places.iter().find(|(binding, _)| *binding == load.binding) {
                     self.load(load, data, *resource, pair + 2)?;
@@ -156,7 +156,7 @@ impl<'a> Prolog<'a> {
             }
         }
         if !self.key.awaited {
-            self.out.push(Instruction::wait(self.out.gfx, Waitcnt::VM));
+            self.out.push(Instruction::wait(self.out.isa, Waitcnt::VM));
         }
         Ok(())
     }
@@ -180,7 +180,7 @@ impl<'a> Prolog<'a> {
             let offset = binding.checked_mul(DESCRIPTOR_BYTES).filter(|offset| *offset < 1 << 20);
             let offset = offset.and_then(|offset| i32::try_from(offset).ok());
             let offset = offset.ok_or_else(|| Error::malformed(format!("vertex binding {binding} is out of reach")))?;
-            self.out.push(Instruction::scalar_load(self.out.gfx, op, *data, base, offset));
+            self.out.push(Instruction::scalar_load(self.out.isa, op, *data, base, offset));
             rest = &rest[count..];
         }
         Ok(places)
@@ -303,7 +303,7 @@ impl<'a> Prolog<'a> {
             tfe: false,
             cache: CachePolicy::default(),
         };
-        self.out.push(Instruction::new(self.out.gfx, op, Fields::Buffer(fields)));
+        self.out.push(Instruction::new(self.out.isa, op, Fields::Buffer(fields)));
         Ok(())
     }
 

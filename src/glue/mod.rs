@@ -31,6 +31,7 @@ use crate::abi::exports::ColorExportPlan;
 use crate::abi::fetch::FetchPlan;
 use crate::abi::params::ParamPlan;
 use crate::error::{Context, Error, Result};
+use crate::isa::Isa;
 use crate::metadata::interface::{ExportedFormats, StageInterface, StageKind};
 use crate::state::{ColorState, VertexInputState};
 use crate::target::Gpu;
@@ -65,11 +66,12 @@ pub enum PieceKey {
 /// Malformed: a key with registers that do not exist, as in a damaged store.
 pub fn emit(key: &GlueKey) -> Result<GluePiece> {
     let GlueKey { target, piece } = key;
+    let isa = Isa::of(*target);
     match piece {
-        PieceKey::Fetch(key) => fetch::emit(*target, key).at(|| "fetch prolog"),
-        PieceKey::ParamExport(key) => param_export::emit(*target, key).at(|| "parameter epilog"),
-        PieceKey::ColorExport(key) => color_export::emit(*target, key).at(|| "colour epilog"),
-        PieceKey::NullFragment => null_fs::emit(*target),
+        PieceKey::Fetch(key) => fetch::emit(isa, key).at(|| "fetch prolog"),
+        PieceKey::ParamExport(key) => param_export::emit(isa, key).at(|| "parameter epilog"),
+        PieceKey::ColorExport(key) => color_export::emit(isa, key).at(|| "colour epilog"),
+        PieceKey::NullFragment => null_fs::emit(isa),
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::error::Result;
-use crate::target::{Gpu, Stage};
+use crate::isa::Isa;
+use crate::target::Stage;
 
-pub(super) fn emit(gfx: Gpu) -> Result<GluePiece> {
-    let mut out = Recorder::new(gfx);
+pub(super) fn emit(isa: &'static Isa) -> Result<GluePiece> {
+    let mut out = Recorder::new(isa);
     out.end_program();
     out.finish(Stage::Fragment.entry_symbol(), Attach::Alone)
 }

@@ -3,9 +3,8 @@
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::abi::params::{MAX_ATTRIBUTES, ParamExport, ParamPlan};
 use crate::error::{Error, Result};
-use crate::isa::{ExpSources, ExpTarget, Instruction, Src, Vgpr, Waitcnt};
+use crate::isa::{ExpSources, ExpTarget, Instruction, Isa, Src, Vgpr, Waitcnt};
 use crate::metadata::interface::ParamSource;
-use crate::target::Gpu;
 use serde::{Deserialize, Serialize};
 
 /// Symbol of a parameter epilog.
@@ -33,8 +32,8 @@ impl ParamExportKey {
     }
 }
 
-pub(super) fn emit(gfx: Gpu, key: &ParamExportKey) -> Result<GluePiece> {
-    let mut out = Recorder::new(gfx);
+pub(super) fn emit(isa: &'static Isa, key: &ParamExportKey) -> Result<GluePiece> {
+    let mut out = Recorder::new(isa);
     let constants = constants(key, &mut out)?;
     for export in &key.exports {
         let mut sources = [None; 4];
@@ -49,7 +48,7 @@ pub(super) fn emit(gfx: Gpu, key: &ParamExportKey) -> Result<GluePiece> {
         let slot = Some(export.slot).filter(|slot| usize::from(*slot) < MAX_ATTRIBUTES);
         let slot = slot.ok_or_else(|| Error::malformed(format!("no parameter slot {}", export.slot)))?;
         let target = ExpTarget::Param(slot);
-        out.push(Instruction::export(gfx, target, ExpSources::Full(sources), false, false)?);
+        out.push(Instruction::export(isa, target, ExpSources::Full(sources), false, false)?);
     }
     out.end_program();
     out.finish(PARAM_EXPORT_SYMBOL, Attach::After)
@@ -65,7 +64,7 @@ fn constants(key: &ParamExportKey, out: &mut Recorder) -> Result<Vec<(u32, Vgpr)
             && !constants.iter().any(|(known, _)| *known == bits)
         {
             if constants.is_empty() {
-                out.push(Instruction::wait(out.gfx, Waitcnt::EXP));
+                out.push(Instruction::wait(out.isa, Waitcnt::EXP));
             }
             let register = out.vgpr(free.next().unwrap_or(u32::MAX))?;
             out.mov(register, Src::from_bits(bits));

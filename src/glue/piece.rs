@@ -1,8 +1,8 @@
 //! A piece of machine code, and the recorder that emits its instructions and tracks its registers.
 
 use crate::error::{Error, Result};
-use crate::isa::{self, Instruction, Op, Scalar, Sgpr, Src, Vgpr};
-use crate::target::{Gpu, WaveSize};
+use crate::isa::{self, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr};
+use crate::target::WaveSize;
 use serde::{Deserialize, Deserializer, Serialize};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -48,7 +48,7 @@ fn code<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<GlueCode, D::
 
 /// Records the instructions of a piece.
 pub(super) struct Recorder {
-    pub(super) gfx: Gpu,
+    pub(super) isa: &'static Isa,
     dwords: Vec<u32>,
     /// Why the first instruction without an encoding has none.
     failed: Option<Error>,
@@ -57,13 +57,13 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn new(gfx: Gpu) -> Self {
-        Self { gfx, dwords: Vec::with_capacity(DWORDS), failed: None, sgprs: 0, vgprs: 0 }
+    pub(super) fn new(isa: &'static Isa) -> Self {
+        Self { isa, dwords: Vec::with_capacity(DWORDS), failed: None, sgprs: 0, vgprs: 0 }
     }
 
     pub(super) fn push(&mut self, inst: Instruction) {
         // Glue uses no lane masks, the only operands that depend on the wave size.
-        let encoded = isa::encode(self.gfx, WaveSize::W64, &inst, &mut self.dwords);
+        let encoded = isa::encode(self.isa, WaveSize::W64, &inst, &mut self.dwords);
         self.failed = self.failed.take().or(encoded.err());
     }
 
@@ -87,11 +87,11 @@ impl Recorder {
     }
 
     pub(super) fn smov(&mut self, dst: Sgpr, src: impl Into<Src>) {
-        self.push(Instruction::scalar(self.gfx, Op::SMovB32, Some(Scalar::Sgpr(dst)), &[src.into()]));
+        self.push(Instruction::scalar(self.isa, Op::SMovB32, Some(Scalar::Sgpr(dst)), &[src.into()]));
     }
 
     pub(super) fn vector(&mut self, op: Op, dst: Vgpr, srcs: &[Src]) {
-        self.push(Instruction::vector(self.gfx, op, dst, srcs));
+        self.push(Instruction::vector(self.isa, op, dst, srcs));
     }
 
     /// Emits a vector operation with two sources.
@@ -100,7 +100,7 @@ impl Recorder {
     }
 
     pub(super) fn end_program(&mut self) {
-        self.push(Instruction::program(self.gfx, Op::SEndpgm, 0));
+        self.push(Instruction::program(self.isa, Op::SEndpgm, 0));
     }
 
     pub(super) fn finish(self, symbol: &'static str, attach: Attach) -> Result<GluePiece> {

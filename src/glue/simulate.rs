@@ -13,6 +13,7 @@ use crate::isa::instruction::{BufferFields, Fields, VectorDst};
 use crate::isa::{Instruction, Op, OpcodeRow, Scalar, Src, Vgpr, Waitcnt};
 use crate::metadata::interface::{ComponentType, UserData, VertexInput};
 use crate::state::{VertexAttribute, VertexBinding, VertexInputState, VertexRate};
+use crate::target::Gpu;
 use crate::target::WaveSize;
 use std::collections::BTreeMap;
 
@@ -103,7 +104,7 @@ impl Lane {
                 self.vgprs[&register]
             }
             Src::Scalar(s) => {
-                let register = u32::from(s.code());
+                let register = u32::from(s.index());
                 assert!(!self.scalar_pending.contains_key(&register), "{s} is read before it has arrived");
                 self.sgprs[&register]
             }
@@ -121,13 +122,13 @@ impl Lane {
     fn step(&mut self, inst: Instruction) {
         match (inst.entry.op, inst.fields) {
             (Op::SGetpcB64, Fields::Scalar(f)) => {
-                let dst = u32::from(f.dst.expect("a pair").code());
+                let dst = u32::from(f.dst.expect("a pair").index());
                 self.sgprs.insert(dst, 0xdead_beef);
                 self.sgprs.insert(dst + 1, (HIGH >> 32) as u32);
             }
             (Op::SMovB32, Fields::Scalar(f)) => {
                 let value = self.source(f.srcs[0].expect("a source"));
-                self.sgprs.insert(u32::from(f.dst.expect("a register").code()), value);
+                self.sgprs.insert(u32::from(f.dst.expect("a register").index()), value);
             }
             (op @ (Op::SLoadDwordx4 | Op::SLoadDwordx8 | Op::SLoadDwordx16), Fields::Smem(f)) => {
                 assert_eq!(f.soffset, None);
@@ -136,7 +137,7 @@ impl Lane {
                     Op::SLoadDwordx8 => 2,
                     _ => 4,
                 };
-                let base = u32::from(f.base.code());
+                let base = u32::from(f.base.index());
                 let address = u64::from(self.sgprs[&(base + 1)]) << 32 | u64::from(self.sgprs[&base]);
                 let offset = u64::try_from(f.offset).expect("no negative offset");
                 let binding = (address + offset - HIGH - u64::from(TABLE)) / 16;
@@ -146,7 +147,7 @@ impl Lane {
                     let records = (BUFFER_BYTES as u32).checked_div(*stride).unwrap_or(BUFFER_BYTES as u32);
                     [address as u32, (address >> 32) as u32 | stride << 16, records, 0]
                 });
-                self.scalar_pending.extend((u32::from(f.data.code())..).zip(words));
+                self.scalar_pending.extend((u32::from(f.data.index())..).zip(words));
             }
             (Op::SWaitcnt, Fields::Scalar(f)) => match Waitcnt::from_imm(f.imm) {
                 Waitcnt::LGKM => self.sgprs.append(&mut self.scalar_pending),
@@ -182,7 +183,7 @@ impl Lane {
         assert!(buffer.idxen && !buffer.offen, "not structured");
         let index = self.source(buffer.vaddr.into());
         let word = |i: u8| {
-            let register = Scalar::from_code(buffer.resource.code() + i).expect("in range");
+            let register = Scalar::at(buffer.resource.index() + i).expect("in range");
             self.source(Src::Scalar(register))
         };
         let base = u64::from(word(1) & 0xffff) << 32 | u64::from(word(0));

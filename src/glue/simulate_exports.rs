@@ -8,8 +8,9 @@ use super::*;
 use crate::abi::exports::ExportFormat;
 use crate::abi::params::ParamExport;
 use crate::isa::instruction::{Fields, VectorDst};
-use crate::isa::{ExpSources, ExpTarget, Op, OperandKind, Src, Vgpr, Waitcnt};
+use crate::isa::{ExpSources, ExpTarget, Isa, Op, OperandKind, Src, Vgpr, Waitcnt};
 use crate::metadata::interface::{ParamSource, ResultSource};
+use crate::target::Gpu;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -44,7 +45,7 @@ impl Lane {
     fn compute(&mut self, op: Op, dst: Vgpr, srcs: &[Src]) {
         assert!(!self.exporting, "{dst} is written while an export of the body may read it");
         let srcs: Vec<String> = srcs.iter().map(|src| self.source(*src)).collect();
-        let name = op.entry(Gpu::Gfx1030).mnemonic;
+        let name = Isa::of(Gpu::Gfx1030).row(op).mnemonic;
         let value = if op == Op::VMovB32 { srcs.concat() } else { format!("{name}({})", srcs.join(",")) };
         self.top = self.top.max(u32::from(dst.number()) + 1);
         self.registers.insert(dst, value);

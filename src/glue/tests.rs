@@ -4,13 +4,13 @@
 use super::*;
 use crate::abi::params::ParamVectors;
 use crate::isa::instruction::{Fields, VectorDst};
-use crate::isa::{self, Instruction};
+use crate::isa::{self, Instruction, Isa};
 use crate::metadata::interface::{
     ColorOutput, ComponentType, FragmentInput, FragmentInterface, ParamSource, ResultSource, Semantic, UserData,
     VertexInput, VertexInterface, VertexParam,
 };
 use crate::state::{ColorState, VertexInputState};
-use crate::target::{Stage, WaveSize};
+use crate::target::{Gpu, Stage, WaveSize};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -198,7 +198,7 @@ pub(super) fn instructions(code: &[u8]) -> Vec<Instruction> {
     let mut rest = dwords.as_slice();
     let mut insts = Vec::new();
     while !rest.is_empty() {
-        let inst = isa::disassemble(Gpu::Gfx1030, rest).expect("our own code");
+        let inst = isa::disassemble(Isa::of(Gpu::Gfx1030), rest).expect("our own code");
         insts.push(inst);
         rest = &rest[usize::from(inst.dwords())..];
     }
@@ -295,8 +295,8 @@ fn prologs_write_above_the_entry_state() {
         for inst in instructions(&emit(key).expect("emits").code) {
             let text = inst.text(WaveSize::W64);
             let (scalar, vector) = match inst.fields {
-                Fields::Scalar(f) => (f.dst.map(|dst| u32::from(dst.code())), None),
-                Fields::Smem(f) => (Some(u32::from(f.data.code())), None),
+                Fields::Scalar(f) => (f.dst.map(|dst| u32::from(dst.index())), None),
+                Fields::Smem(f) => (Some(u32::from(f.data.index())), None),
                 Fields::Vector(f) => match f.dst {
                     Some(VectorDst::Vgpr(dst)) => (None, Some(dst)),
                     other => panic!("{other:?} in a prolog"),

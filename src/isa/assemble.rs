@@ -4,7 +4,8 @@ use super::encode::encode;
 use super::instruction::{Fields, Instruction};
 use super::{Op, Src, Traits};
 use crate::error::{Context, Error, Result};
-use crate::target::{Gpu, WaveSize};
+use crate::isa::Isa;
+use crate::target::WaveSize;
 use crate::workspace::List;
 
 /// A position in the code, valid for the assembler that made it.
@@ -33,7 +34,7 @@ pub struct Assembled<S: 'static> {
 
 /// Writes instructions in sequence; `S` is the symbol type.
 pub struct Assembler<S: 'static> {
-    gfx: Gpu,
+    isa: &'static Isa,
     wave: WaveSize,
     dwords: List<u32>,
     /// Position of each label, in dwords.
@@ -45,9 +46,9 @@ pub struct Assembler<S: 'static> {
 
 impl<S: 'static> Assembler<S> {
     /// An assembler without code.
-    pub fn new(gfx: Gpu, wave: WaveSize) -> Self {
+    pub fn new(isa: &'static Isa, wave: WaveSize) -> Self {
         let (dwords, labels, branches, relocations) = Default::default();
-        Self { gfx, wave, dwords, labels, branches, relocations }
+        Self { isa, wave, dwords, labels, branches, relocations }
     }
 
     /// Appends an instruction.
@@ -55,7 +56,7 @@ impl<S: 'static> Assembler<S> {
     /// # Errors
     /// As [`encode`].
     pub fn push(&mut self, inst: &Instruction) -> Result<()> {
-        encode(self.gfx, self.wave, inst, &mut self.dwords)
+        encode(self.isa, self.wave, inst, &mut self.dwords)
     }
 
     /// Appends an instruction whose last dword gets the value of `symbol`. That is its only literal (whose value here
@@ -154,8 +155,9 @@ fn byte_offset(dword: usize) -> Result<u32> {
 mod tests {
     use super::*;
     use crate::isa::{InlineFloat, Op, Scalar, Vgpr, disassemble};
+    use crate::target::Gpu;
 
-    const GFX: Gpu = Gpu::Gfx1030;
+    const GFX: &Isa = Isa::of(Gpu::Gfx1030);
 
     fn branch(op: Op) -> Instruction {
         Instruction::program(GFX, op, 0)

@@ -6,51 +6,51 @@
 use super::instruction::*;
 use super::{ExpSources, ExpTarget, Format, Op, OpcodeRow, OperandKind, Scalar, Sgpr, Src, Traits, Vgpr, Waitcnt};
 use crate::error::{Error, Result};
-use crate::target::Gpu;
+use crate::isa::Isa;
 
 impl Instruction {
     /// An operation with these operands.
-    pub fn new(gfx: Gpu, op: Op, fields: Fields) -> Self {
-        Self { entry: op.entry(gfx), fields }
+    pub fn new(isa: &'static Isa, op: Op, fields: Fields) -> Self {
+        Self { entry: isa.row(op), fields }
     }
 
     /// SOPP: program control with its constant.
-    pub fn program(gfx: Gpu, op: Op, imm: u16) -> Self {
-        Self::new(gfx, op, Fields::Scalar(ScalarFields { dst: None, srcs: [None; 2], imm }))
+    pub fn program(isa: &'static Isa, op: Op, imm: u16) -> Self {
+        Self::new(isa, op, Fields::Scalar(ScalarFields { dst: None, srcs: [None; 2], imm }))
     }
 
     /// `s_waitcnt`.
-    pub fn wait(gfx: Gpu, counts: Waitcnt) -> Self {
-        Self::program(gfx, Op::SWaitcnt, counts.imm())
+    pub fn wait(isa: &'static Isa, counts: Waitcnt) -> Self {
+        Self::program(isa, Op::SWaitcnt, counts.imm())
     }
 
     /// SOP1, SOP2, SOPC.
-    pub fn scalar(gfx: Gpu, op: Op, dst: Option<Scalar>, srcs: &[Src]) -> Self {
+    pub fn scalar(isa: &'static Isa, op: Op, dst: Option<Scalar>, srcs: &[Src]) -> Self {
         let srcs = [0, 1].map(|i| srcs.get(i).copied());
-        Self::new(gfx, op, Fields::Scalar(ScalarFields { dst, srcs, imm: 0 }))
+        Self::new(isa, op, Fields::Scalar(ScalarFields { dst, srcs, imm: 0 }))
     }
 
     /// SOPK: a register that is written or read, and a constant.
-    pub fn scalar_constant(gfx: Gpu, op: Op, register: Scalar, imm: u16) -> Self {
-        let entry = op.entry(gfx);
+    pub fn scalar_constant(isa: &'static Isa, op: Op, register: Scalar, imm: u16) -> Self {
+        let entry = isa.row(op);
         let dst = (!entry.dst.is_empty()).then_some(register);
         let src = (!entry.src.is_empty()).then_some(Src::Scalar(register));
         Self { entry, fields: Fields::Scalar(ScalarFields { dst, srcs: [src, None], imm }) }
     }
 
     /// SMEM: registers from an address or through a descriptor.
-    pub fn scalar_load(gfx: Gpu, op: Op, data: Sgpr, base: Sgpr, offset: i32) -> Self {
+    pub fn scalar_load(isa: &'static Isa, op: Op, data: Sgpr, base: Sgpr, offset: i32) -> Self {
         let (data, base) = (Scalar::Sgpr(data), Scalar::Sgpr(base));
         Self::new(
-            gfx,
+            isa,
             op,
             Fields::Smem(SmemFields { data, base, offset, soffset: None, cache: CachePolicy::default() }),
         )
     }
 
     /// VOP1, VOP2, VOPC, VOP3, VOP3P in the shortest form that takes these operands.
-    pub fn vector(gfx: Gpu, op: Op, dst: impl Into<Option<VectorDst>>, srcs: &[Src]) -> Self {
-        let entry = op.entry(gfx);
+    pub fn vector(isa: &'static Isa, op: Op, dst: impl Into<Option<VectorDst>>, srcs: &[Src]) -> Self {
+        let entry = isa.row(op);
         let mut srcs = [0, 1, 2].map(|i| srcs.get(i).copied());
         if srcs[2].is_none() && entry.src_kind(2) == OperandKind::Mask {
             srcs[2] = Some(Src::Scalar(Scalar::VccLo));
@@ -73,7 +73,7 @@ impl Instruction {
     ///
     /// # Errors
     /// A bug of the caller: the target does not exist.
-    pub fn export(gfx: Gpu, target: ExpTarget, sources: ExpSources, done: bool, vm: bool) -> Result<Self> {
+    pub fn export(isa: &'static Isa, target: ExpTarget, sources: ExpSources, done: bool, vm: bool) -> Result<Self> {
         let number = target.number().ok_or_else(|| Error::bug(format!("no export target {target}")))?;
         let (list, width, compr) = match sources {
             ExpSources::Full(list) => (list, 1, false),
@@ -84,7 +84,7 @@ impl Instruction {
         let enabled = (0u8..4).zip(list).filter(|(_, v)| v.is_some()).fold(0, |all, (i, _)| all | mask << (width * i));
         let data = list.map(|v| v.unwrap_or(Vgpr(0)));
         let fields = ExportFields { target: number, enabled, data, compr, done, vm };
-        Ok(Self::new(gfx, Op::Exp, Fields::Export(fields)))
+        Ok(Self::new(isa, Op::Exp, Fields::Export(fields)))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::oracle::support;
 use super::{CountedAccess, Effects, Register, RegisterSet, Scalar, Vgpr, disassemble};
+use crate::isa::Isa;
 use crate::isa::instruction::{Fields, Instruction};
 use crate::target::{Gpu, WaveSize};
 
@@ -51,7 +52,7 @@ fn examples(test: &str) -> Option<Vec<Instruction>> {
         let bytes: Vec<u8> = encoding.trim_end_matches(']').split(',').map(byte).collect();
         let (words, _) = bytes.as_chunks::<4>();
         let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
-        disassemble(Gpu::Gfx1030, &words).expect("of the assembler")
+        disassemble(Isa::of(Gpu::Gfx1030), &words).expect("of the assembler")
     };
     Some(encodings.map(instruction).collect())
 }

@@ -1,8 +1,10 @@
 //! AMDGPU machine instructions: a table of operations, a model of an instruction, and its forms, dwords and text.
 //!
 //! ```text
-//! tables/gfx1030.rs   one row per operation: format, number, operands, latency class, traits
-//!   └ Op, Entry
+//! Op                  an operation, by meaning, the same for all families
+//! Isa::of(gpu)        what a family has
+//!   ├ tables/         one row per operation: format, number, operands, latency class, traits
+//!   └ layout/         the fields of each format
 //! Instruction { entry, fields }       made by build.rs, read by the emulator, the checker, effects()
 //!   ├ encode ──> dwords ──> disassemble ──> Instruction      the same value again
 //!   ├ text()     what LLVM's disassembler prints for those dwords
@@ -15,23 +17,23 @@
 //! [`OpcodeRow::modifiers`]).
 //!
 //! ```
-//! use dovetail::isa::{Instruction, Op, Sgpr, Src, Vgpr, encode};
+//! use dovetail::isa::{Instruction, Isa, Op, Sgpr, Src, Vgpr, encode};
 //! use dovetail::target::{Gpu, WaveSize};
 //!
-//! let gfx = Gpu::Gfx1030;
+//! let isa = Isa::of(Gpu::Gfx1030);
 //! let s4 = Src::from(Sgpr::new(4).unwrap());
 //! // The second source is no VGPR: the long form.
-//! let add = Instruction::vector(gfx, Op::VAddF32, Vgpr(0), &[Vgpr(1).into(), s4]);
+//! let add = Instruction::vector(isa, Op::VAddF32, Vgpr(0), &[Vgpr(1).into(), s4]);
 //! assert_eq!(add.text(WaveSize::W32), "v_add_f32_e64 v0, v1, s4");
 //! let mut dwords = Vec::new();
-//! encode(gfx, WaveSize::W32, &add, &mut dwords)?;
+//! encode(isa, WaveSize::W32, &add, &mut dwords)?;
 //! assert_eq!(dwords, [0xd503_0000, 0x0000_0901]);
 //! # Ok::<(), dovetail::error::Error>(())
 //! ```
 //!
-//! To add an operation: a row in the table, and nothing else unless it has an effect without a trait; then a line in
-//! `traits.rs` and its use in `effects.rs`. To add a generation: a table of its operations, and its field positions in
-//! `encode/` and `decode/`. The tests in `oracle/` check every row and every form against `llvm-mc`.
+//! To add an operation: its name in `op.rs` and a row in a table, and nothing else unless it has an effect without a
+//! trait; then a line in `traits.rs` and its use in `effects.rs`. To add a family of GPUs: a table of its rows in
+//! `tables/`, its fields in `layout/`, and its `Isa` in `instruction_set.rs`. The tests in `oracle/` check every row and every form against `llvm-mc`.
 
 mod assemble;
 mod buffer_format;
@@ -45,7 +47,11 @@ mod encode;
 mod export;
 mod format;
 pub mod instruction;
+mod instruction_set;
+mod layout;
 mod listing;
+mod op;
+mod operand_codes;
 mod operands;
 #[cfg(test)]
 pub(crate) mod oracle;
@@ -67,11 +73,11 @@ pub use encode::{encode, encode_all};
 pub use export::{ExpSources, ExpTarget};
 pub use format::Format;
 pub use instruction::{CachePolicy, Instruction};
+pub use instruction_set::Isa;
+pub use op::Op;
 pub use operands::Takes;
 pub use reg::{InlineFloat, Scalar, Sgpr, Special, Src, Vgpr};
 pub use register_set::{Register, RegisterSet};
-pub use sampling::sampling;
 pub use table::{OpcodeRow, OperandKind};
-pub use tables::{Op, rows};
 pub use traits::{Latency, MachineAtomic, Traits};
 pub use waitcnt::Waitcnt;

@@ -1,7 +1,6 @@
-//! Registers and source operands, and their 9-bit codes (isa-gfx10 1.1).
+//! Registers and source operands (their numbers in instructions: `operand_codes.rs`).
 //!
-//! A scalar source field holds 8 of the 9 bits, a scalar destination 7, a VGPR field the number alone. A 32-bit [`Src`]
-//! made by [`Src::from_bits`] is canonical: a literal only if there is no inline constant for the value.
+//! A 32-bit [`Src`] made by [`Src::from_bits`] is canonical: a literal only if there is no inline constant for the value.
 
 use super::OperandKind;
 use crate::target::Family;
@@ -60,6 +59,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// The named ones: place among the scalar registers, and the assembler's name.
     const NAMED: [(Self, u8, &'static str); 6] = [
         (Self::VccLo, 106, "vcc_lo"),
         (Self::VccHi, 107, "vcc_hi"),
@@ -69,8 +69,8 @@ impl Scalar {
         (Self::ExecHi, 127, "exec_hi"),
     ];
 
-    /// Its number in a scalar field of gfx10.
-    pub fn code(self) -> u8 {
+    /// Its place among the scalar registers, the same for every GPU. Its number in an operand is [`OperandCodes`]'.
+    pub fn index(self) -> u8 {
         match self {
             Self::Sgpr(s) => s.number(),
             Self::VccLo => 106,
@@ -82,11 +82,11 @@ impl Scalar {
         }
     }
 
-    /// The register with this number; `None` for the trap handler's (108 to 123), which are not for shaders.
-    pub fn from_code(code: u8) -> Option<Self> {
-        Sgpr::new(code)
+    /// The register at this place; `None` for the trap handler's (108 to 123), which are not for shaders.
+    pub fn at(index: u8) -> Option<Self> {
+        Sgpr::new(index)
             .map(Self::Sgpr)
-            .or_else(|| Self::NAMED.iter().find(|(_, number, _)| *number == code).map(|(reg, _, _)| *reg))
+            .or_else(|| Self::NAMED.iter().find(|(_, place, _)| *place == index).map(|(reg, _, _)| *reg))
     }
 }
 
@@ -120,6 +120,16 @@ impl Special {
         let found = Self::ALL.iter().find(|(special, _, _)| *special == self);
         found.map_or((0, ""), |(_, code, name)| (*code, *name))
     }
+
+    /// Its number as a source operand, the same for every GPU.
+    pub fn index(self) -> u16 {
+        self.row().0
+    }
+
+    /// The value with this number.
+    pub fn at(index: u16) -> Option<Self> {
+        Self::ALL.iter().find(|(_, number, _)| *number == index).map(|(special, _, _)| *special)
+    }
 }
 
 /// A float that needs no literal.
@@ -139,8 +149,8 @@ pub enum InlineFloat {
 }
 
 impl InlineFloat {
-    /// In the order of their codes, from 240: value as f32 bits, and text.
-    const ALL: [(Self, u32, &'static str); 9] = [
+    /// In the order of their codes: value as f32 bits, and text.
+    pub(super) const ALL: [(Self, u32, &'static str); 9] = [
         (Self::Half, 0x3f00_0000, "0.5"),
         (Self::MinusHalf, 0xbf00_0000, "-0.5"),
         (Self::One, 0x3f80_0000, "1.0"),
@@ -151,7 +161,6 @@ impl InlineFloat {
         (Self::MinusFour, 0xc080_0000, "-4.0"),
         (Self::InverseTwoPi, 0x3e22_f983, "0.15915494"),
     ];
-    const FIRST_CODE: u16 = 240;
 
     /// The value that a 16-bit operation sees.
     pub fn half_bits(self) -> u16 {
@@ -239,38 +248,6 @@ impl Src {
             OperandKind::B96 | OperandKind::B128 | OperandKind::B256 | OperandKind::B512 | OperandKind::Mask => None,
         }
     }
-
-    /// The 9-bit code; `None` for an integer without one.
-    pub fn code(self) -> Option<u16> {
-        Some(match self {
-            Self::Scalar(s) => u16::from(s.code()),
-            Self::Vgpr(v) => 256 + u16::from(v.number()),
-            Self::Int(i @ 0..=64) => 128 + u16::from(i.unsigned_abs()),
-            Self::Int(i @ -16..=-1) => 192 + u16::from(i.unsigned_abs()),
-            Self::Int(_) => return None,
-            Self::Float(f) => InlineFloat::FIRST_CODE + f as u16,
-            Self::Special(s) => s.row().0,
-            Self::Literal(_) => Self::LITERAL_CODE,
-        })
-    }
-
-    /// Code of an operand whose literal dword follows.
-    pub const LITERAL_CODE: u16 = 255;
-
-    /// The operand of a code; `literal` is the dword that follows the instruction, if there is one.
-    pub fn from_code(code: u16, literal: Option<u32>) -> Option<Self> {
-        match code {
-            0..=127 => Scalar::from_code(u8::try_from(code).ok()?).map(Self::Scalar),
-            128..=192 => i8::try_from(code - 128).ok().map(Self::Int),
-            193..=208 => i8::try_from(code - 192).ok().map(|i| Self::Int(-i)),
-            240..=248 => {
-                InlineFloat::ALL.get(usize::from(code - InlineFloat::FIRST_CODE)).map(|row| Self::Float(row.0))
-            }
-            255 => literal.map(Self::Literal),
-            256..=511 => u8::try_from(code - 256).ok().map(|v| Self::Vgpr(Vgpr(v))),
-            _ => Special::ALL.iter().find(|(_, number, _)| *number == code).map(|(s, _, _)| Self::Special(*s)),
-        }
-    }
 }
 
 impl From<Sgpr> for Src {
@@ -324,22 +301,6 @@ impl fmt::Display for Src {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_code_comes_back() {
-        let mut known = 0;
-        for code in 0..512 {
-            if let Some(src) = Src::from_code(code, Some(0x1234)) {
-                assert_eq!(src.code(), Some(code), "{src}");
-                known += 1;
-            }
-        }
-        // 106 SGPRs + 6 named, 81 integers, 9 floats, 8 specials, the literal, 256 VGPRs
-        assert_eq!(known, 106 + 6 + 81 + 9 + 8 + 1 + 256);
-        assert_eq!(Src::from_code(255, None), None);
-        assert_eq!(Src::Int(65).code(), None);
-        assert_eq!(Src::Int(-17).code(), None);
-    }
 
     #[test]
     fn constants_are_those_of_the_operands_kind() {

@@ -35,7 +35,7 @@ impl Register {
     }
 
     /// Its code, below [`Register::COUNT`].
-    pub const fn code(self) -> u16 {
+    pub const fn index(self) -> u16 {
         self.0
     }
 
@@ -55,7 +55,7 @@ impl fmt::Display for Register {
         if let Some(v) = self.as_vgpr() {
             return Vgpr(v).fmt(f);
         }
-        match u8::try_from(self.0).ok().and_then(Scalar::from_code) {
+        match u8::try_from(self.0).ok().and_then(Scalar::at) {
             _ if *self == Self::SCC => f.write_str("scc"),
             Some(scalar) => scalar.fmt(f),
             None => write!(f, "register {}", self.0),
@@ -90,7 +90,7 @@ impl RegisterSet {
     /// Adds a group of scalar registers.
     pub fn scalars(&mut self, first: Scalar, count: u8) {
         let null = first == Scalar::Null;
-        (0..u16::from(count)).filter(|_| !null).for_each(|n| self.insert(Register(u16::from(first.code()) + n)));
+        (0..u16::from(count)).filter(|_| !null).for_each(|n| self.insert(Register(u16::from(first.index()) + n)));
     }
 
     /// Adds a group of vector registers; those beyond the register file are ignored.

@@ -1,8 +1,6 @@
 //! Image operations that take a sampler, by their modifiers.
 
-use super::{Format, Op, Traits, rows};
-use crate::target::Family;
-use std::sync::LazyLock;
+use super::{Format, Isa, Op, OpcodeRow, Traits};
 
 /// Modifiers of sampling operations: the traits that distinguish them.
 const MODIFIERS: [Traits; 8] = [
@@ -16,31 +14,40 @@ const MODIFIERS: [Traits; 8] = [
     Traits::OFFSET,
 ];
 
-/// Sampling operations of a family, indexed by their modifiers, one bit each.
-type SamplingTable = LazyLock<[Option<Op>; 256]>;
+/// Sampling operations of an instruction set, indexed by their modifiers, one bit each.
+pub(super) type SamplingTable = [Option<Op>; 1 << MODIFIERS.len()];
 
-fn key(has: impl Fn(Traits) -> bool) -> usize {
-    MODIFIERS.iter().zip(0..).filter(|(m, _)| has(**m)).fold(0usize, |key, (_, bit)| key | 1 << bit)
+const fn key(of: Traits) -> usize {
+    let (mut key, mut n) = (0, 0);
+    while n < MODIFIERS.len() {
+        key |= (of.any(MODIFIERS[n]) as usize) << n;
+        n += 1;
+    }
+    key
 }
 
-fn table(family: Family) -> [Option<Op>; 256] {
-    let mut table = [None; 256];
-    for row in rows(family) {
+pub(super) const fn table(rows: &[OpcodeRow]) -> SamplingTable {
+    let mut table = [None; 1 << MODIFIERS.len()];
+    let mut n = 0;
+    while n < rows.len() {
+        let row = &rows[n];
+        n += 1;
         let other = row.is(Traits::G16) || matches!(row.op, Op::ImageGetLod | Op::ImageGather4h);
-        if row.format != Format::Mimg || !row.is(Traits::SAMPLES) || other {
+        if row.format as usize != Format::Mimg as usize || !row.is(Traits::SAMPLES) || other {
             continue;
         }
         // The first of equal ones; the later ones are the coarse derivatives.
-        table[key(|modifier| row.is(modifier))].get_or_insert(row.op);
+        let place = key(row.traits);
+        if table[place].is_none() {
+            table[place] = Some(row.op);
+        }
     }
     table
 }
 
-/// The sampling operation with exactly these modifiers, if a family has one.
-pub fn sampling(family: Family, modifiers: Traits) -> Option<Op> {
-    static GFX103: SamplingTable = LazyLock::new(|| table(Family::Gfx103));
-    let table = match family {
-        Family::Gfx103 => &GFX103,
-    };
-    table[key(|modifier| modifiers.any(modifier))]
+impl Isa {
+    /// The sampling operation with exactly these modifiers, if there is one.
+    pub const fn sampling(&self, modifiers: Traits) -> Option<Op> {
+        self.sampling[key(modifiers)]
+    }
 }

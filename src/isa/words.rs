@@ -89,14 +89,14 @@ pub fn with_table(words: u64, second: bool) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::isa::instruction::{Fields, SmemFields};
-    use crate::isa::{CachePolicy, Instruction, Op, Scalar, Sgpr, Src, encode_all};
+    use crate::isa::{CachePolicy, Instruction, Isa, Op, Scalar, Sgpr, Src, encode_all};
     use crate::target::{Gpu, WaveSize};
 
     #[test]
     fn the_words_are_what_the_encoder_makes() {
         for (op, word) in [(Op::SNop, S_NOP), (Op::SBranch, S_BRANCH), (Op::SCodeEnd, S_CODE_END)] {
-            let inst = Instruction::program(Gpu::Gfx1030, op, 0);
-            assert_eq!(encode_all(Gpu::Gfx1030, WaveSize::W32, &[inst]).expect("encodes"), word.to_le_bytes());
+            let inst = Instruction::program(Isa::of(Gpu::Gfx1030), op, 0);
+            assert_eq!(encode_all(Isa::of(Gpu::Gfx1030), WaveSize::W32, &[inst]).expect("encodes"), word.to_le_bytes());
         }
     }
 
@@ -105,15 +105,15 @@ mod tests {
     }
 
     fn word(op: Op, srcs: &[Src]) -> u32 {
-        let inst = Instruction::scalar(Gpu::Gfx1030, op, Some(s(9)), srcs);
-        let bytes = encode_all(Gpu::Gfx1030, WaveSize::W32, &[inst]).expect("encodes");
+        let inst = Instruction::scalar(Isa::of(Gpu::Gfx1030), op, Some(s(9)), srcs);
+        let bytes = encode_all(Isa::of(Gpu::Gfx1030), WaveSize::W32, &[inst]).expect("encodes");
         u32::from_le_bytes(*bytes.first_chunk().expect("a dword"))
     }
 
     fn load(op: Op, base: u8, offset: i32, soffset: Option<Scalar>) -> u64 {
         let fields = SmemFields { data: s(8), base: s(base), offset, soffset, cache: CachePolicy::default() };
-        let inst = Instruction::new(Gpu::Gfx1030, op, Fields::Smem(fields));
-        let bytes = encode_all(Gpu::Gfx1030, WaveSize::W32, &[inst]).expect("encodes");
+        let inst = Instruction::new(Isa::of(Gpu::Gfx1030), op, Fields::Smem(fields));
+        let bytes = encode_all(Isa::of(Gpu::Gfx1030), WaveSize::W32, &[inst]).expect("encodes");
         u64::from_le_bytes(bytes.try_into().expect("two dwords"))
     }
 
@@ -140,8 +140,8 @@ mod tests {
         assert!(!is_move(word(Op::SMovB32, &[Src::Literal(1000)])));
         assert!(!is_move(word(Op::SNotB32, &[Src::Scalar(s(3))])));
         let program = |op, imm| {
-            let inst = Instruction::program(Gpu::Gfx1030, op, imm);
-            let bytes = encode_all(Gpu::Gfx1030, WaveSize::W32, &[inst]).expect("encodes");
+            let inst = Instruction::program(Isa::of(Gpu::Gfx1030), op, imm);
+            let bytes = encode_all(Isa::of(Gpu::Gfx1030), WaveSize::W32, &[inst]).expect("encodes");
             u32::from_le_bytes(bytes.try_into().expect("a dword"))
         };
         let branches = [Op::SBranch, Op::SCbranchScc0, Op::SCbranchScc1, Op::SCbranchVccz, Op::SCbranchVccnz];

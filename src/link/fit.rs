@@ -330,11 +330,11 @@ fn misfit() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::{Instruction, Op, Scalar, Sgpr, Src, disassemble, encode_all};
+    use crate::isa::{Instruction, Isa, Op, Scalar, Sgpr, Src, disassemble, encode_all};
     use crate::reloc::symbol::{LinkSymbol, PartLetter};
     use crate::target::{Gpu, WaveSize};
 
-    const GFX: Gpu = Gpu::Gfx1030;
+    const GFX: &Isa = Isa::of(Gpu::Gfx1030);
 
     fn s(n: u8) -> Sgpr {
         Sgpr::new(n).expect("in range")

@@ -3,6 +3,7 @@
 
 use crate::elf::{Elf, Home, stt};
 use crate::error::{Error, Result};
+use crate::isa::Isa;
 use crate::isa::disassemble;
 use crate::metadata::document::{Document, get, submap};
 use crate::metadata::note;
@@ -52,12 +53,13 @@ impl Cost {
             spans.push((place(symbol.value / 4), place(end)));
         }
         spans.sort_unstable();
+        let isa = Isa::of(target);
         let (mut instructions, mut at) = (0, 0);
         for (start, end) in spans {
             // If parts are adjacent, a stage's symbol covers all of them.
             at = at.max(start);
             while let Some(rest) = words.get(at..end).filter(|rest| !rest.is_empty()) {
-                at += disassemble(target, rest).map_or(1, |instruction| usize::from(instruction.dwords()).max(1));
+                at += disassemble(isa, rest).map_or(1, |instruction| usize::from(instruction.dwords()).max(1));
                 instructions += 1;
             }
         }

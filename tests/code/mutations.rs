@@ -8,7 +8,7 @@
 use crate::elfs::{Built, build_all};
 use dovetail::check::check;
 use dovetail::isa::instruction::{Fields, Instruction};
-use dovetail::isa::{CountedAccess, Effects, Format, Register, RegisterSet, disassemble};
+use dovetail::isa::{CountedAccess, Effects, Format, Isa, Register, RegisterSet, disassemble};
 use dovetail::target::{Gpu, WaveSize};
 use object::{Object, ObjectSection, ObjectSymbol};
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ impl<'a> Subject<'a> {
                 _ => 1,
             };
             while at < end {
-                let inst = disassemble(Gpu::Gfx1030, &words[at..]).expect("an instruction");
+                let inst = disassemble(Isa::of(Gpu::Gfx1030), &words[at..]).expect("an instruction");
                 let effects = inst.effects(wave);
                 written[stage] = written[stage].union(&effects.writes);
                 let file = start as usize + 4 * at;
@@ -179,12 +179,12 @@ impl Subject<'_> {
     fn named(&self, site: &Site, place: OperandField, among: &RegisterSet) -> Option<Register> {
         let (word, low, width, base) = place;
         let code = (self.word(site.file + 4 * word) >> low & ((1 << width) - 1)) + base;
-        among.iter().find(|r| u32::from(r.code()) == code && (r.as_vgpr().is_some() || r.as_sgpr().is_some()))
+        among.iter().find(|r| u32::from(r.index()) == code && (r.as_vgpr().is_some() || r.as_sgpr().is_some()))
     }
 
     fn renamed(&self, site: &Site, (word, low, width, base): OperandField, to: Register) -> Vec<u8> {
         let at = site.file + 4 * word;
-        let field = u32::from(to.code()) - base;
+        let field = u32::from(to.index()) - base;
         self.with_word(at, self.word(at) & !(((1 << width) - 1) << low) | field << low)
     }
 

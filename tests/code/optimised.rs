@@ -6,6 +6,7 @@ use dovetail::check::estimate;
 use dovetail::compile::Compiler;
 use dovetail::compile::phases::Phase;
 use dovetail::compile::request::{GeneratorKind, Module, NativeOptions, StageRequest, TuningOptions};
+use dovetail::isa::Isa;
 use dovetail::target::{Gpu, Stage, WaveSize};
 
 /// The mnemonics of a shader's code, with all steps or without one; `None` without a tool, or if another generator is tested.
@@ -31,7 +32,7 @@ fn mnemonics(test: &str, extension: &str, source: &str, without: Option<Phase>) 
     };
     let elf = compiler.compile(&module, &request).expect("compiles");
     let words = estimate::text(&elf.0).expect("code");
-    let code = estimate::instructions(&words, Gpu::Gfx1030).expect("instructions");
+    let code = estimate::instructions(&words, Isa::of(Gpu::Gfx1030)).expect("instructions");
     Some(code.iter().map(|placed| placed.inst.entry.mnemonic).collect())
 }
 

@@ -8,6 +8,7 @@ use crate::support::glsl;
 use dovetail::check::estimate;
 use dovetail::compile::Compiler;
 use dovetail::compile::request::{GeneratorKind, Module, StageRequest, TuningOptions};
+use dovetail::isa::Isa;
 use dovetail::target::{Gpu, Stage, WaveSize};
 use std::io::Write;
 
@@ -82,7 +83,7 @@ fn instructions(vector: &str, statement: &str) -> Option<Vec<String>> {
     };
     let part = ChosenCompiler::new().compile(&module, &request).expect("compiles");
     let words = estimate::text(&part.0).expect("code");
-    let code = estimate::instructions(&words, Gpu::Gfx1030).expect("instructions");
+    let code = estimate::instructions(&words, Isa::of(Gpu::Gfx1030)).expect("instructions");
     let text = code.iter().map(|placed| placed.inst.text(WaveSize::W32));
     // What computes the addresses.
     let address =

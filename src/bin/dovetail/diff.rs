@@ -13,7 +13,7 @@ use dovetail::compile::request::{GeneratorKind, Module, NativeOptions, StageRequ
 use dovetail::compile::spirv;
 use dovetail::compile::unlinked::Remarks;
 use dovetail::error::{Context, Error, Result};
-use dovetail::isa::{Instruction, Latency, Op, Traits};
+use dovetail::isa::{Instruction, Isa, Latency, Op, Traits};
 use dovetail::target::{Gpu, Stage, WaveSize};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -174,7 +174,7 @@ fn side(name: &str, elf: &[u8], wave: WaveSize) -> Result<Side> {
     let mut out =
         Side { name, bytes: 0, total: 0, vgprs: 0, waves: 0, cycles: 0, counts: BTreeMap::new(), lines: Vec::new() };
     let gpu = Gpu::of_elf(elf)?;
-    let code = estimate::instructions(&words, gpu)?;
+    let code = estimate::instructions(&words, Isa::of(gpu))?;
     for Placed { inst, .. } in &code {
         out.bytes += 4 * usize::from(inst.dwords());
         out.total += 1;

@@ -7,8 +7,8 @@
 use dovetail::emu::{LoadedPipeline, Machine};
 use dovetail::error::{Context, Error, Result};
 use dovetail::isa::Op;
-use dovetail::isa::disassemble;
 use dovetail::isa::instruction::Fields;
+use dovetail::isa::{Isa, disassemble};
 use dovetail::target::{Gpu, WaveSize};
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection};
@@ -79,7 +79,7 @@ pub fn compare(elf: &[u8]) -> Result<Listing> {
                 continue;
             }
             let rest = usize::try_from(offset / 4).ok().and_then(|n| words.get(n..)).unwrap_or_default();
-            let ours = match disassemble(pipeline.gpu, rest) {
+            let ours = match disassemble(Isa::of(pipeline.gpu), rest) {
                 Ok(inst) if usize::from(inst.dwords()) == length => inst.text(wave),
                 Ok(inst) => format!("{} of {} dwords", inst.text(wave), inst.dwords()),
                 Err(e) => e.to_string(),
@@ -118,7 +118,7 @@ pub fn waves(pipeline: &LoadedPipeline, words: &[u32]) -> BTreeMap<u64, WaveSize
 fn successor(gpu: Gpu, words: &[u32], start: u64, end: u64) -> Option<u64> {
     let (mut at, mut after) = (start, Some(end));
     while at < end {
-        let inst = disassemble(gpu, words.get(usize::try_from(at / 4).ok()?..)?).ok()?;
+        let inst = disassemble(Isa::of(gpu), words.get(usize::try_from(at / 4).ok()?..)?).ok()?;
         at += 4 * u64::from(inst.dwords());
         let Fields::Scalar(fields) = &inst.fields else {
             after = Some(end);

@@ -3,7 +3,7 @@
 //! Registers filled at entry count: a value may be returned where it arrived.
 
 use crate::error::Result;
-use crate::isa::{Register, RegisterSet, Vgpr, disassemble};
+use crate::isa::{Isa, Register, RegisterSet, Vgpr, disassemble};
 use crate::metadata::interface::{StageInterface, StageKind};
 use crate::metadata::registers::{RegisterWords, SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA};
 
@@ -29,7 +29,7 @@ pub(super) fn vgprs(interface: &StageInterface, code: &[u8], registers: &Registe
     let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
     let mut rest = words.as_slice();
     while !rest.is_empty() {
-        let inst = disassemble(interface.target, rest)?;
+        let inst = disassemble(Isa::of(interface.target), rest)?;
         let effects = inst.effects(interface.wave);
         if effects.indirect {
             return Ok(None);

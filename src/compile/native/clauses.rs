@@ -48,7 +48,7 @@ pub fn form(code: &mut Code) {
                 None => 1,
             };
             if let Ok(following @ 1..) = u16::try_from(run - 1) {
-                items.push(Item::new(Instruction::program(code.gfx, Op::SClause, following)));
+                items.push(Item::new(Instruction::program(code.isa, Op::SClause, following)));
             }
             let (these, others) = rest.split_at(run);
             items.extend_from_slice(these);
@@ -66,6 +66,7 @@ mod tests {
     use crate::compile::native::code::CodeBlock;
     use crate::compile::native::mir::Term;
     use crate::ir::SymbolId;
+    use crate::isa::Isa;
     use crate::isa::Sgpr;
     use crate::target::{Gpu, WaveSize};
 
@@ -75,7 +76,7 @@ mod tests {
 
     fn formed_of(items: List<Item>) -> Vec<String> {
         let blocks = vec![CodeBlock { items: 0..items.len(), term: Term::End }].into();
-        let mut code = Code { gfx: Gpu::Gfx1030, wave: WaveSize::W32, blocks, items };
+        let mut code = Code { isa: Isa::of(Gpu::Gfx1030), wave: WaveSize::W32, blocks, items };
         form(&mut code);
         assert_eq!(code.blocks[0].items, 0..code.items.len());
         code.items.iter().map(|item| item.inst.text(WaveSize::W32)).collect()
@@ -84,8 +85,8 @@ mod tests {
     #[test]
     fn loads_in_a_row_are_one_clause_and_others_are_not() {
         let [s0, s4] = [0, 4].map(|n| Sgpr::new(n).expect("an SGPR"));
-        let load = |offset| Instruction::scalar_load(Gpu::Gfx1030, Op::SLoadDword, s4, s0, offset);
-        let nop = Instruction::program(Gpu::Gfx1030, Op::SNop, 0);
+        let load = |offset| Instruction::scalar_load(Isa::of(Gpu::Gfx1030), Op::SLoadDword, s4, s0, offset);
+        let nop = Instruction::program(Isa::of(Gpu::Gfx1030), Op::SNop, 0);
         let text = formed(&[load(0), nop, load(4), load(8), nop]);
         let at: Vec<usize> = (0..text.len()).filter(|n| text[*n].starts_with("s_clause")).collect();
         assert_eq!((text.len(), at, text[2].as_str()), (6, vec![2], "s_clause 0x1"));
@@ -96,7 +97,7 @@ mod tests {
     #[test]
     fn a_load_that_the_linker_may_merge_is_in_no_clause() {
         let [s0, s4] = [0, 4].map(|n| Sgpr::new(n).expect("an SGPR"));
-        let load = Instruction::scalar_load(Gpu::Gfx1030, Op::SLoadDwordx4, s4, s0, 0);
+        let load = Instruction::scalar_load(Isa::of(Gpu::Gfx1030), Op::SLoadDwordx4, s4, s0, 0);
         let linked = |merging| Item {
             open: Some(Open::Descriptor { offset: SymbolId(0), in_root: None, merging }),
             ..Item::new(load)

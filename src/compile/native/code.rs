@@ -6,7 +6,8 @@
 use super::mir::{BlockId, Term};
 use crate::ir::SymbolId;
 use crate::isa::Instruction;
-use crate::target::{Gpu, WaveSize};
+use crate::isa::Isa;
+use crate::target::WaveSize;
 use crate::workspace::{List, filled};
 use std::fmt;
 use std::ops::Range;
@@ -82,7 +83,7 @@ pub struct CodeBlock {
 #[derive(Clone, Debug)]
 pub struct Code {
     /// Generation.
-    pub gfx: Gpu,
+    pub isa: &'static Isa,
     /// Lanes of a wave.
     pub wave: WaveSize,
     /// Blocks in layout order; the first one is the entry.

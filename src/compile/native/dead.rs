@@ -34,12 +34,12 @@ pub fn run(f: &mut MachineFunction) {
         let mut scc = matches!(block.term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. });
         for n in block.insts.clone().rev() {
             let inst = &f.insts[n as usize];
-            if !(scc && inst.writes_scc(f.gfx)) && is_pure(f, inst) && unused(f, inst, &uses) {
+            if !(scc && inst.writes_scc(f.isa)) && is_pure(f, inst) && unused(f, inst, &uses) {
                 dead[n as usize] = true;
                 f.uses(inst).iter().filter_map(|o| o.as_val()).for_each(|val| uses[val.index()] -= 1);
                 continue;
             }
-            if inst.writes_scc(f.gfx) {
+            if inst.writes_scc(f.isa) {
                 scc = false;
             }
             scc |= f.reads_scc(inst);
@@ -53,7 +53,7 @@ fn is_pure(f: &MachineFunction, inst: &MachineInst) -> bool {
     match inst.op {
         Opcode::Pseudo(Pseudo::Copy | Pseudo::Choose | Pseudo::TableAddress) => true,
         Opcode::Pseudo(Pseudo::Return | Pseudo::Fence) => false,
-        Opcode::Isa(_) => !inst.is(f.gfx, EFFECTS),
+        Opcode::Isa(_) => !inst.is(f.isa, EFFECTS),
     }
 }
 
@@ -89,6 +89,7 @@ pub(super) fn remove(f: &mut MachineFunction, dead: &[bool]) {
 mod tests {
     use super::*;
     use crate::compile::native::mir::{BlockId, Extra, MachineBlock, RegisterClass, Val};
+    use crate::isa::Isa;
     use crate::isa::Op;
     use crate::target::{Gpu, Stage, WaveSize};
     use smallvec::SmallVec;
@@ -102,7 +103,7 @@ mod tests {
 
     #[test]
     fn what_only_dead_code_uses_is_dead_and_the_carry_of_a_dead_sum_is_not() {
-        let mut f = MachineFunction::new(Gpu::Gfx1030, Stage::Compute, WaveSize::W32);
+        let mut f = MachineFunction::new(Isa::of(Gpu::Gfx1030), Stage::Compute, WaveSize::W32);
         let vals: Vec<Val> = (0..6).map(|_| f.value(RegisterClass::Scalar)).collect();
         push(&mut f, Op::SMovB32, Some(vals[0]), &[]);
         push(&mut f, Op::SAddU32, Some(vals[1]), &[vals[0], vals[0]]);

@@ -45,6 +45,7 @@ pub fn enter(function: &mut MachineFunction, facts: &EntryFacts, args: &[EntryAr
 mod tests {
     use super::*;
     use crate::ir::parse::parse;
+    use crate::isa::Isa;
     use crate::target::{Gpu, Stage, WaveSize};
 
     #[test]
@@ -55,7 +56,7 @@ mod tests {
         let shader = parse(text).expect("test text");
         let facts = EntryFacts::of(&shader, Gpu::Gfx1030).expect("facts");
         let args = &shader.lower.as_ref().expect("a lower-level shader").args;
-        let mut function = MachineFunction::new(Gpu::Gfx1030, Stage::Vertex, WaveSize::W32);
+        let mut function = MachineFunction::new(Isa::of(Gpu::Gfx1030), Stage::Vertex, WaveSize::W32);
         let vals = enter(&mut function, &facts, args, &facts.used);
         assert_eq!([0, 1, 2, 3].map(|n| vals.of(n).len()), [0, 2, 0, 2]);
         let regs: Vec<String> = function.entry.iter().map(|e| format!("{}{}", e.reg, e.val.is_some())).collect();

@@ -16,6 +16,7 @@ use crate::compile::watch::{Made, Watch};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::ir::Shader;
 use crate::ir::uniform::Uniformity;
+use crate::isa::Isa;
 use crate::isa::RegisterSet;
 use crate::metadata::interface::StageInterface;
 use crate::workspace::{NothingKept, filled};
@@ -102,7 +103,7 @@ fn prepared(
     opt::run(&mut shader, options, watch)?;
     watch.done(OPTIMISE, Made::Group(&shader))?;
     shape::run(&mut shader)?;
-    opt::crowded::run(&mut shader, RegisterLimits::new(interface.target, most_vgprs(options)));
+    opt::crowded::run(&mut shader, RegisterLimits::new(Isa::of(interface.target), most_vgprs(options)));
     watch.done("shape", Made::Shader(&shader))?;
     Ok(shader)
 }
@@ -191,7 +192,7 @@ fn scheduled(
             Err(error) if !matches!(error.kind(), ErrorKind::Unsupported { .. }) => return Err(error),
             Err(_) => None,
         };
-        let most = function.gfx.facts().vgprs_for(stats.waves, function.wave);
+        let most = function.isa.facts().vgprs_for(stats.waves, function.wave);
         if !leave_more(&mut spare, allocated.as_ref(), most) {
             break;
         }
@@ -240,7 +241,7 @@ fn is_worth(stats: &schedule::ScheduleStats, made: &Allocated) -> bool {
 
 /// Waves per SIMD that a physical function's registers allow.
 fn waves(f: &MachineFunction) -> u32 {
-    f.gfx.facts().waves(f.operands.iter().filter_map(vgpr).max().map_or(0, |last| last + 1), f.wave)
+    f.isa.facts().waves(f.operands.iter().filter_map(vgpr).max().map_or(0, |last| last + 1), f.wave)
 }
 
 /// The number of the vector register that an operand is.
@@ -258,7 +259,7 @@ fn most_vgprs(options: &TuningOptions) -> u16 {
 
 /// Registers that values may have.
 fn limits(function: &MachineFunction, options: &TuningOptions) -> RegisterLimits {
-    let mut limits = RegisterLimits::new(function.gfx, most_vgprs(options));
+    let mut limits = RegisterLimits::new(function.isa, most_vgprs(options));
     if !options.native.runs(Phase::Masks) {
         limits.masks = MaskPlaces::Lanes;
     }

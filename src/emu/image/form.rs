@@ -213,12 +213,14 @@ pub fn texel_operands(wave: &Wave, fields: &ImageFields, lane: usize, more: bool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::{Format, rows};
-    use crate::target::Family;
+    use crate::isa::Format;
+    use crate::isa::Isa;
+    use crate::target::Gpu;
 
     #[test]
     fn every_row_of_images_but_two_kinds_is_known() {
-        let rows: Vec<&OpcodeRow> = rows(Family::Gfx103).iter().filter(|row| row.format == Format::Mimg).collect();
+        let rows: Vec<&OpcodeRow> =
+            Isa::of(Gpu::Gfx1030).rows().iter().filter(|row| row.format == Format::Mimg).collect();
         let unknown: Vec<&&OpcodeRow> = rows.iter().filter(|entry| resolve(entry).is_none()).collect();
         let expected = |e: &OpcodeRow| e.is(Traits::RAY.or(Traits::RAW)) || e.op == Op::ImageGather4h;
         assert!(rows.len() > 90 && unknown.iter().all(|entry| expected(entry)), "{unknown:?}");

@@ -3,7 +3,7 @@
 use super::*;
 use crate::emu::mode::Mode;
 use crate::isa::instruction::Fields;
-use crate::isa::{Vgpr, disassemble};
+use crate::isa::{Isa, Vgpr, disassemble};
 use crate::target::{Gpu, WaveSize};
 
 /// A view of one small level.
@@ -194,7 +194,7 @@ fn run(
     registers: &[(u8, [u32; 4])],
 ) -> impl Fn(usize) -> [u32; 4] + use<> {
     let encoded = [0b11_1100 << 26 | words[0], 20 << 8 | 2 << 21 | words[1]];
-    let inst = disassemble(Gpu::Gfx1030, &encoded).expect("an instruction");
+    let inst = disassemble(Isa::of(Gpu::Gfx1030), &encoded).expect("an instruction");
     let Fields::Image(fields) = &inst.fields else { panic!("an image instruction") };
     let mut wave = Wave::new(WaveSize::W32, 0, Mode(0xf0), exec);
     for (n, word) in t.image.dwords().into_iter().chain(sampler().dwords()).enumerate() {

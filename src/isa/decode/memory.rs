@@ -1,21 +1,25 @@
 //! DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, MIMG, EXP.
 
-use super::{Read, Reader, bit, bits, field, low16, scalar, scalars, source, vgpr, vgprs};
+use super::{Read, Reader, scalars, vgprs};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{Addresses, BufferFields, DsFields, ExportFields, Fields, FlatFields, ImageFields};
+use crate::isa::layout::Field;
 use crate::isa::{CachePolicy, Format, Traits, Vgpr};
 
 impl Reader<'_> {
+    fn cache(&self, glc: Field, slc: Field, dlc: Field) -> CachePolicy {
+        CachePolicy { glc: self.is_set(glc), slc: self.is_set(slc), dlc: self.is_set(dlc) }
+    }
+
     pub(super) fn ds(&mut self) -> Result<Read> {
-        let word = self.word;
-        let second = self.take()?;
-        let entry = self.entry(Format::Ds, bits(word, 25, 18))?;
+        let layout = &self.isa.layout.ds;
+        let entry = self.entry(Format::Ds, layout.op)?;
         let fields = DsFields {
-            dst: vgpr(bits(second, 31, 24)),
-            addr: vgpr(bits(second, 7, 0)),
-            data: [vgpr(bits(second, 15, 8)), vgpr(bits(second, 23, 16))],
-            offsets: [field(word, 7, 0), field(word, 15, 8)],
-            gds: bit(word, 17),
+            dst: self.vgpr(layout.dst),
+            addr: self.vgpr(layout.addr),
+            data: layout.data.map(|field| self.vgpr(field)),
+            offsets: layout.offsets.map(|field| self.small(field)),
+            gds: self.is_set(layout.gds),
         };
         if let Some(kind) = entry.dst.first() {
             vgprs(fields.dst, kind.registers())?;
@@ -26,34 +30,22 @@ impl Reader<'_> {
         Ok((entry, Fields::Ds(fields)))
     }
 
-    pub(super) fn flat(&mut self) -> Result<Read> {
-        let word = self.word;
-        let second = self.take()?;
-        let format = match bits(word, 15, 14) {
-            0 => Format::Flat,
-            1 => Format::Scratch,
-            2 => Format::Global,
-            _ => return Err(Error::malformed("no such segment")),
-        };
-        let entry = self.entry(format, bits(word, 24, 18))?;
-        let offset = bits(word, 11, 0);
+    pub(super) fn flat(&mut self, format: Format) -> Result<Read> {
+        let layout = self.isa.layout.flat(format);
+        let entry = self.entry(format, layout.op)?;
         let scratch = format == Format::Scratch;
-        let code = bits(second, 22, 16);
-        let none = code == 125 || code == 127 && scratch || format == Format::Flat;
+        let code = self.get(layout.saddr);
+        let no_saddr = code == u32::from(self.isa.codes.null);
+        let none = no_saddr || code == self.isa.layout.no_address && scratch || format == Format::Flat;
         let fields = FlatFields {
-            dst: vgpr(bits(second, 31, 24)),
-            addr: vgpr(bits(second, 7, 0)),
-            data: vgpr(bits(second, 15, 8)),
-            saddr: if none { None } else { Some(scalar(code)?) },
-            no_vaddr: scratch && code != 125,
-            offset: if format == Format::Flat {
-                bits(offset, 10, 0).cast_signed()
-            } else {
-                // Sign extension from 12 bits.
-                (offset << 20).cast_signed() >> 20
-            },
-            lds: bit(word, 13),
-            cache: CachePolicy { glc: bit(word, 16), slc: bit(word, 17), dlc: bit(word, 12) },
+            dst: self.vgpr(layout.dst),
+            addr: self.vgpr(layout.addr),
+            data: self.vgpr(layout.data),
+            saddr: if none { None } else { Some(self.scalar_code(code)?) },
+            no_vaddr: scratch && !no_saddr,
+            offset: layout.offset.number(self.word),
+            lds: self.is_set(layout.lds),
+            cache: self.cache(layout.glc, layout.slc, layout.dlc),
         };
         match (entry.dst.first(), entry.src.first()) {
             (Some(kind), _) => vgprs(fields.dst, kind.registers())?,
@@ -66,29 +58,26 @@ impl Reader<'_> {
         Ok((entry, Fields::Flat(fields)))
     }
 
-    pub(super) fn buffer(&mut self) -> Result<Read> {
-        let word = self.word;
-        let second = self.take()?;
-        let typed = word >> 26 == 0b11_1010;
-        let entry = if typed {
-            self.entry(Format::Mtbuf, bits(word, 18, 16) | bits(second, 21, 21) << 3)?
-        } else {
-            self.entry(Format::Mubuf, bits(word, 24, 18) | bits(word, 25, 25) << 7)?
-        };
+    pub(super) fn buffer(&mut self, format: Format) -> Result<Read> {
+        let typed = format == Format::Mtbuf;
+        let layout = if typed { &self.isa.layout.mtbuf } else { &self.isa.layout.mubuf };
+        let entry = self.entry(format, layout.op)?;
         // An invalidation has no operands; the bits of their fields are ignored.
-        let (word, second) = if entry.is(Traits::INVALIDATES) { (0, 0) } else { (word, second) };
+        if entry.is(Traits::INVALIDATES) {
+            self.word = 0;
+        }
         let fields = BufferFields {
-            data: vgpr(bits(second, 15, 8)),
-            vaddr: vgpr(bits(second, 7, 0)),
-            idxen: bit(word, 13),
-            offen: bit(word, 12),
-            resource: scalar(bits(second, 20, 16) << 2)?,
-            soffset: source(bits(second, 31, 24), None)?,
-            offset: low16(bits(word, 11, 0)),
-            format: if typed { Some(field(word, 25, 19)) } else { None },
-            lds: !typed && bit(word, 16),
-            tfe: bit(second, 23),
-            cache: CachePolicy { glc: bit(word, 14), slc: bit(second, 22), dlc: bit(word, 15) },
+            data: self.vgpr(layout.data),
+            vaddr: self.vgpr(layout.vaddr),
+            idxen: self.is_set(layout.idxen),
+            offen: self.is_set(layout.offen),
+            resource: self.scalar_code(self.get(layout.resource) << 2)?,
+            soffset: self.source_with(self.get(layout.soffset), None)?,
+            offset: self.get(layout.offset) as u16,
+            format: if typed { Some(self.small(layout.format)) } else { None },
+            lds: self.is_set(layout.lds),
+            tfe: self.is_set(layout.tfe),
+            cache: self.cache(layout.glc, layout.slc, layout.dlc),
         };
         vgprs(fields.data, entry.data_registers() + u8::from(fields.tfe))?;
         vgprs(fields.vaddr, u8::from(fields.idxen) + u8::from(fields.offen))?;
@@ -97,29 +86,28 @@ impl Reader<'_> {
     }
 
     pub(super) fn image(&mut self) -> Result<Read> {
-        let word = self.word;
-        let second = self.take()?;
-        let entry = self.entry(Format::Mimg, bits(word, 24, 18) | bits(word, 0, 0) << 7)?;
-        let nsa = bits(word, 2, 1);
-        let mut addresses = [vgpr(bits(second, 7, 0)); Addresses::MOST];
+        let layout = &self.isa.layout.mimg;
+        let entry = self.entry(Format::Mimg, layout.op)?;
+        let nsa = self.get(layout.nsa);
+        let mut addresses = [self.vgpr(layout.vaddr); Addresses::MOST];
         for more in addresses[1..].chunks_exact_mut(4).take(nsa as usize) {
             more.copy_from_slice(&self.take()?.to_le_bytes().map(Vgpr));
         }
         let mut fields = ImageFields {
-            data: vgpr(bits(second, 15, 8)),
+            data: self.vgpr(layout.data),
             addresses: Addresses::new(&addresses[..1]),
             nsa: nsa != 0,
-            resource: scalar(bits(second, 20, 16) << 2)?,
-            sampler: scalar(bits(second, 25, 21) << 2)?,
-            dim: field(word, 5, 3),
-            dmask: field(word, 11, 8),
-            unorm: bit(word, 12),
-            r128: bit(word, 15),
-            a16: bit(second, 30),
-            d16: bit(second, 31),
-            tfe: bit(word, 16),
-            lwe: bit(word, 17),
-            cache: CachePolicy { glc: bit(word, 13), slc: bit(word, 25), dlc: bit(word, 7) },
+            resource: self.scalar_code(self.get(layout.resource) << 2)?,
+            sampler: self.scalar_code(self.get(layout.sampler) << 2)?,
+            dim: self.small(layout.dim),
+            dmask: self.small(layout.dmask),
+            unorm: self.is_set(layout.unorm),
+            r128: self.is_set(layout.r128),
+            a16: self.is_set(layout.a16),
+            d16: self.is_set(layout.d16),
+            tfe: self.is_set(layout.tfe),
+            lwe: self.is_set(layout.lwe),
+            cache: self.cache(layout.glc, layout.slc, layout.dlc),
         };
         vgprs(fields.data, fields.data_registers(entry) + fields.status_registers())?;
         scalars(fields.resource, fields.resource_registers(entry))?;
@@ -136,16 +124,15 @@ impl Reader<'_> {
     }
 
     pub(super) fn export(&mut self) -> Result<Read> {
-        let word = self.word;
-        let second = self.take()?;
+        let layout = &self.isa.layout.exp;
         let fields = ExportFields {
-            target: field(word, 9, 4),
-            enabled: field(word, 3, 0),
-            data: second.to_le_bytes().map(Vgpr),
-            compr: bit(word, 10),
-            done: bit(word, 11),
-            vm: bit(word, 12),
+            target: self.small(layout.target),
+            enabled: self.small(layout.enabled),
+            data: layout.data.map(|field| self.vgpr(field)),
+            compr: self.is_set(layout.compr),
+            done: self.is_set(layout.done),
+            vm: self.is_set(layout.vm),
         };
-        Ok((self.entry(Format::Exp, 0)?, Fields::Export(fields)))
+        Ok((self.entry(Format::Exp, Field::NONE)?, Fields::Export(fields)))
     }
 }

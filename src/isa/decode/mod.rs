@@ -1,4 +1,4 @@
-//! Decodes dwords into an [`Instruction`]: every encoding of gfx10.3 (isa-gfx10 2.1, 2.2).
+//! Decodes dwords into an [`Instruction`]: every encoding that an instruction set has (field positions: `layout`).
 //!
 //! Input bytes are not trusted: an opcode without a row, an operand that does not exist, a register group that exceeds
 //! the register file, or a missing dword is an error that shows the word.
@@ -8,24 +8,27 @@ mod scalar;
 mod vector;
 
 use super::instruction::{Fields, Instruction};
-use super::{Format, OpcodeRow, Scalar, Sgpr, Src, Vgpr, tables};
+use super::layout::Field;
+use super::operand_codes::LITERAL;
+use super::{Format, Isa, OpcodeRow, Scalar, Sgpr, Src, Vgpr};
 use crate::error::{Context, Error, Result};
-use crate::target::Gpu;
-
-const LITERAL: u32 = 255;
 
 /// The first instruction of `code`.
-pub fn disassemble(gfx: Gpu, code: &[u32]) -> Result<Instruction> {
-    let word = *code.first().ok_or_else(|| Error::malformed("code ends where an instruction should begin"))?;
-    let mut reader = Reader { gfx, code, word, used: 1 };
-    let (entry, fields) = reader.instruction().at(|| format!("instruction word {word:#010x}"))?;
+///
+/// # Errors
+/// Malformed: the code ends inside it, or it is none.
+pub fn disassemble(isa: &Isa, code: &[u32]) -> Result<Instruction> {
+    let first = *code.first().ok_or_else(|| Error::malformed("code ends where an instruction should begin"))?;
+    let mut reader = Reader { isa, code, word: first.into(), used: 1 };
+    let (entry, fields) = reader.instruction(first).at(|| format!("instruction word {first:#010x}"))?;
     Ok(Instruction { entry, fields })
 }
 
 struct Reader<'a> {
-    gfx: Gpu,
+    isa: &'a Isa,
     code: &'a [u32],
-    word: u32,
+    /// The dwords of the format.
+    word: u128,
     /// Number of dwords taken.
     used: usize,
 }
@@ -33,30 +36,32 @@ struct Reader<'a> {
 type Read = (&'static OpcodeRow, Fields);
 
 impl Reader<'_> {
-    fn instruction(&mut self) -> Result<Read> {
-        let word = self.word;
-        match word >> 26 {
-            0b11_0010 => self.interp(),
-            0b11_0011 => self.packed(),
-            0b11_0101 => self.long(),
-            0b11_0110 => self.ds(),
-            0b11_0111 => self.flat(),
-            0b11_1000 | 0b11_1010 => self.buffer(),
-            0b11_1100 => self.image(),
-            0b11_1101 => self.smem(),
-            0b11_1110 => self.export(),
-            top if top < 0b10_0000 => self.short(),
-            top if top < 0b11_0000 => self.scalar(),
-            _ => Err(Error::malformed("no encoding begins like this")),
+    fn instruction(&mut self, first: u32) -> Result<Read> {
+        let format = self.isa.layout.format(first);
+        let format = format.ok_or_else(|| Error::malformed("no encoding begins like this"))?;
+        for n in 1..u32::from(format.dwords()) {
+            self.word |= u128::from(self.take()?) << (32 * n);
+        }
+        match format {
+            Format::Sop2 | Format::Sopk | Format::Sop1 | Format::Sopc | Format::Sopp => self.scalar(format),
+            Format::Smem => self.smem(),
+            Format::Vop2 | Format::Vop1 | Format::Vopc => self.short(format),
+            Format::Vop3 => self.long(),
+            Format::Vop3p => self.packed(),
+            Format::Vintrp => self.interp(),
+            Format::Ds => self.ds(),
+            Format::Flat | Format::Scratch | Format::Global => self.flat(format),
+            Format::Mubuf | Format::Mtbuf => self.buffer(format),
+            Format::Mimg => self.image(),
+            Format::Exp => self.export(),
         }
     }
 
-    fn entry(&self, format: Format, number: u32) -> Result<&'static OpcodeRow> {
-        let number = u16::try_from(number).ok();
-        number.and_then(|number| tables::entry(self.gfx, format, number)).ok_or_else(|| {
-            let number = number.unwrap_or_default();
-            Error::malformed(format!("{format} has no opcode {number}"))
-        })
+    /// The row of an opcode.
+    fn entry(&self, format: Format, op: Field) -> Result<&'static OpcodeRow> {
+        let number = op.get(self.word) as u16;
+        let row = self.isa.by_number(format, number);
+        row.ok_or_else(|| Error::malformed(format!("{format} has no opcode {number}")))
     }
 
     /// The next dword.
@@ -66,48 +71,45 @@ impl Reader<'_> {
         word.ok_or_else(|| Error::malformed("the code ends inside an instruction"))
     }
 
+    fn get(&self, field: Field) -> u32 {
+        field.get(self.word)
+    }
+
+    fn small(&self, field: Field) -> u8 {
+        field.small(self.word)
+    }
+
+    fn is_set(&self, field: Field) -> bool {
+        field.is_set(self.word)
+    }
+
+    fn vgpr(&self, field: Field) -> Vgpr {
+        Vgpr(self.small(field))
+    }
+
+    fn scalar_of(&self, field: Field) -> Result<Scalar> {
+        self.scalar_code(self.get(field))
+    }
+
+    fn scalar_code(&self, number: u32) -> Result<Scalar> {
+        let found = u8::try_from(number).ok().and_then(|number| self.isa.codes.scalar(number));
+        found.ok_or_else(|| Error::malformed(format!("no scalar register {number}")))
+    }
+
     /// A source; its literal is the dword after those taken so far.
-    fn source(&mut self, code: u32) -> Result<Src> {
-        let literal = if code == LITERAL { self.code.get(self.used).copied() } else { None };
-        source(code, literal)
+    fn source(&self, code: u32) -> Result<Src> {
+        self.source_with(code, if code == LITERAL { self.code.get(self.used).copied() } else { None })
+    }
+
+    fn source_with(&self, code: u32, literal: Option<u32>) -> Result<Src> {
+        let found = u16::try_from(code).ok().and_then(|code| self.isa.codes.source(code, literal));
+        found.ok_or_else(|| Error::malformed(format!("no source operand {code}")))
     }
 
     /// Skips the literal dword that any of these codes requires.
     fn pass_literal(&mut self, codes: &[u32]) -> Result<()> {
         if codes.contains(&LITERAL) { self.take().map(|_| ()) } else { Ok(()) }
     }
-}
-
-fn bits(word: u32, high: u32, low: u32) -> u32 {
-    (word << (31 - high)) >> (31 - high + low)
-}
-
-fn bit(word: u32, at: u32) -> bool {
-    word >> at & 1 == 1
-}
-
-/// A field of at most 8 bits.
-fn field(word: u32, high: u32, low: u32) -> u8 {
-    bits(word, high, low).to_le_bytes()[0]
-}
-
-fn low16(word: u32) -> u16 {
-    let [a, b, ..] = word.to_le_bytes();
-    u16::from_le_bytes([a, b])
-}
-
-fn vgpr(number: u32) -> Vgpr {
-    Vgpr(number.to_le_bytes()[0])
-}
-
-fn scalar(number: u32) -> Result<Scalar> {
-    let found = u8::try_from(number).ok().and_then(Scalar::from_code);
-    found.ok_or_else(|| Error::malformed(format!("no scalar register {number}")))
-}
-
-fn source(code: u32, literal: Option<u32>) -> Result<Src> {
-    let found = u16::try_from(code).ok().and_then(|code| Src::from_code(code, literal));
-    found.ok_or_else(|| Error::malformed(format!("no source operand {code}")))
 }
 
 fn vgprs(first: Vgpr, count: u8) -> Result<()> {

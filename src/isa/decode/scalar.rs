@@ -1,49 +1,32 @@
 //! Decodes scalar instructions and scalar memory: SOP1, SOP2, SOPC, SOPK, SOPP, SMEM.
 
-use super::{Read, Reader, bit, bits, low16, scalar, scalars};
+use super::{Read, Reader, scalars};
 use crate::error::Result;
 use crate::isa::instruction::{Fields, ScalarFields, SmemFields};
+use crate::isa::layout::Field;
 use crate::isa::{CachePolicy, Format, Op, Scalar, Src, Traits};
 
 impl Reader<'_> {
-    pub(super) fn scalar(&mut self) -> Result<Read> {
-        let word = self.word;
-        let (low, high, dst) = (bits(word, 7, 0), bits(word, 15, 8), bits(word, 22, 16));
-        let imm = low16(word);
-        let none = ScalarFields { dst: None, srcs: [None; 2], imm: 0 };
-        let (entry, fields) = match bits(word, 31, 23) {
-            0b1_0111_1101 => {
-                let entry = self.entry(Format::Sop1, high)?;
-                let dst = if entry.dst.is_empty() { None } else { Some(scalar(dst)?) };
-                let src = if entry.src.is_empty() { None } else { Some(self.source(low)?) };
-                if src.is_some() {
-                    self.pass_literal(&[low])?;
-                }
-                (entry, ScalarFields { dst, srcs: [src, None], ..none })
+    pub(super) fn scalar(&mut self, format: Format) -> Result<Read> {
+        let isa = self.isa;
+        let layout = isa.layout.scalar(format).unwrap_or(&isa.layout.sop2);
+        let entry = self.entry(format, layout.op)?;
+        let mut fields = ScalarFields { dst: None, srcs: [None; 2], imm: self.get(layout.imm) as u16 };
+        if !entry.dst.is_empty() {
+            fields.dst = Some(self.scalar_of(layout.dst)?);
+        }
+        if format == Format::Sopk {
+            let literal = if entry.op == Op::SSetregImm32B32 { Some(self.take()?) } else { None };
+            let of_register = if entry.src.is_empty() { None } else { Some(self.scalar_of(layout.dst)?) };
+            fields.srcs[0] = literal.map(Src::Literal).or(of_register.map(Src::Scalar));
+        } else {
+            let codes = layout.srcs.map(|field| self.get(field));
+            let named = |n: usize| layout.srcs[n] != Field::NONE && n < entry.src.len();
+            for n in (0..2).filter(|n| named(*n)) {
+                fields.srcs[n] = Some(self.source(codes[n])?);
             }
-            0b1_0111_1110 => {
-                let entry = self.entry(Format::Sopc, dst)?;
-                let srcs = [Some(self.source(low)?), Some(self.source(high)?)];
-                self.pass_literal(&[low, high])?;
-                (entry, ScalarFields { srcs, ..none })
-            }
-            0b1_0111_1111 => (self.entry(Format::Sopp, dst)?, ScalarFields { imm, ..none }),
-            top if top >> 5 == 0b1011 => {
-                let entry = self.entry(Format::Sopk, bits(word, 27, 23))?;
-                let register = scalar(dst)?;
-                let literal = if entry.op == Op::SSetregImm32B32 { Some(self.take()?) } else { None };
-                let of_register = (!entry.src.is_empty()).then_some(Src::Scalar(register));
-                let src = literal.map(Src::Literal).or(of_register);
-                let dst = if entry.dst.is_empty() { None } else { Some(register) };
-                (entry, ScalarFields { dst, srcs: [src, None], imm })
-            }
-            _ => {
-                let entry = self.entry(Format::Sop2, bits(word, 29, 23))?;
-                let srcs = [Some(self.source(low)?), Some(self.source(high)?)];
-                self.pass_literal(&[low, high])?;
-                (entry, ScalarFields { dst: Some(scalar(dst)?), srcs, ..none })
-            }
-        };
+            self.pass_literal(&codes[..entry.src.len().min(codes.len())])?;
+        }
         if let (Some(dst), Some(kind)) = (fields.dst, entry.dst.first()) {
             scalars(dst, kind.registers())?;
         }
@@ -56,26 +39,23 @@ impl Reader<'_> {
     }
 
     pub(super) fn smem(&mut self) -> Result<Read> {
-        let word = self.word;
-        let second = self.take()?;
-        let entry = self.entry(Format::Smem, bits(word, 25, 18))?;
+        let layout = &self.isa.layout.smem;
+        let entry = self.entry(Format::Smem, layout.op)?;
         if entry.is(Traits::INVALIDATES.or(Traits::TIMER)) {
             // Without an address, its fields are ignored.
-            let data = if entry.dst.is_empty() { Scalar::Null } else { scalar(bits(word, 12, 6))? };
+            let data = if entry.dst.is_empty() { Scalar::Null } else { self.scalar_of(layout.data)? };
             scalars(data, entry.data_registers())?;
             let (base, cache) = (Scalar::Null, CachePolicy::default());
             return Ok((entry, Fields::Smem(SmemFields { data, base, offset: 0, soffset: None, cache })));
         }
-        let base = scalar(bits(word, 5, 0) << 1)?;
-        let data = scalar(bits(word, 12, 6))?;
+        let data = self.scalar_of(layout.data)?;
         scalars(data, entry.data_registers())?;
         let fields = SmemFields {
             data,
-            base,
-            // Sign extension from 21 bits.
-            offset: (second << 11).cast_signed() >> 11,
-            soffset: Some(scalar(bits(second, 31, 25))?).filter(|s| *s != Scalar::Null),
-            cache: CachePolicy { glc: bit(word, 16), dlc: bit(word, 14), slc: false },
+            base: self.scalar_code(self.get(layout.base) << 1)?,
+            offset: layout.offset.number(self.word),
+            soffset: Some(self.scalar_of(layout.soffset)?).filter(|s| *s != Scalar::Null),
+            cache: CachePolicy { glc: self.is_set(layout.glc), dlc: self.is_set(layout.dlc), slc: false },
         };
         Ok((entry, Fields::Smem(fields)))
     }

@@ -1,61 +1,42 @@
 //! VOP1, VOP2, VOPC, VOP3, VOP3P, with SDWA and DPP, and interpolation.
 
-use super::{Read, Reader, bit, bits, field, low16, scalar, scalars, source, vgpr, vgprs};
+use super::{Read, Reader, scalars, vgprs};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{Dpp16, Fields, InterpFields, Modifiers, Sdwa, VectorDst, VectorFields, VectorForm};
-use crate::isa::{Format, Latency, Op, OpcodeRow, OperandKind, Scalar, Src, Traits};
-
-const SDWA: u32 = 249;
-const DPP16: u32 = 250;
-const DPP8: u32 = 233;
-const DPP8_FI: u32 = 234;
+use crate::isa::layout::{Field, LongLayout};
+use crate::isa::operand_codes::{DPP8, DPP8_FI, DPP16, SDWA};
+use crate::isa::{Format, Latency, Op, OpcodeRow, OperandKind, Scalar, Src, Traits, Vgpr};
 
 impl Reader<'_> {
     /// VOP1, VOP2, VOPC, with SDWA or DPP in place of their first source.
-    pub(super) fn short(&mut self) -> Result<Read> {
-        let word = self.word;
-        let src0 = bits(word, 8, 0);
-        let (src1, dst) = (bits(word, 16, 9), bits(word, 24, 17));
-        let entry = match bits(word, 30, 25) {
-            0x3f => self.entry(Format::Vop1, src1)?,
-            0x3e => self.entry(Format::Vopc, dst)?,
-            number => self.entry(Format::Vop2, number)?,
-        };
+    pub(super) fn short(&mut self, format: Format) -> Result<Read> {
+        let layout = self.isa.layout.short(format);
+        let entry = self.entry(format, layout.op)?;
+        let src0 = self.get(layout.srcs[0]);
         let extra = match src0 {
             SDWA | DPP16 | DPP8 | DPP8_FI => Some(self.take()?),
             _ => None,
         };
         let mut out = VectorFields {
-            dst: None,
+            dst: self.result(entry, layout.dst)?,
             mask: entry.dst.get(1).map(|_| Scalar::VccLo),
             srcs: [None; 3],
             mods: Modifiers::default(),
             form: VectorForm::Short,
         };
-        out.dst = match entry.dst.first() {
-            None => None,
-            Some(OperandKind::Mask) => Some(VectorDst::Scalar(Scalar::VccLo)),
-            Some(_) if entry.is(Traits::SCALAR_RESULT) => Some(VectorDst::Scalar(scalar(dst)?)),
-            Some(_) => Some(VectorDst::Vgpr(vgpr(dst))),
-        };
-        let second = Some(Src::Vgpr(vgpr(src1)));
+        if entry.dst.first() == Some(&OperandKind::Mask) {
+            out.dst = Some(VectorDst::Scalar(Scalar::VccLo));
+        }
+        let src1 = self.vgpr(layout.srcs[1]);
+        let second = Some(Src::Vgpr(src1));
         match (src0, extra) {
-            (SDWA, Some(extra)) => self.sdwa(entry, extra, src1, &mut out)?,
+            (SDWA, Some(extra)) => self.sdwa(entry, extra.into(), src1, &mut out)?,
+            (DPP16, Some(extra)) => self.dpp16(extra.into(), second, &mut out),
             (_, Some(extra)) => {
-                out.srcs = [Some(Src::Vgpr(vgpr(bits(extra, 7, 0)))), second, None];
-                out.form = if src0 == DPP16 {
-                    out.mods.neg = field(extra, 20, 20) | field(extra, 22, 22) << 1;
-                    out.mods.abs = field(extra, 21, 21) | field(extra, 23, 23) << 1;
-                    VectorForm::Dpp16(Dpp16 {
-                        ctrl: low16(bits(extra, 16, 8)),
-                        fi: bit(extra, 18),
-                        bound_ctrl: bit(extra, 19),
-                        bank_mask: field(extra, 27, 24),
-                        row_mask: field(extra, 31, 28),
-                    })
-                } else {
-                    VectorForm::Dpp8 { lanes: bits(extra, 31, 8), fi: src0 == DPP8_FI }
-                };
+                let layout = &self.isa.layout.dpp8;
+                let (lanes, extra) = (layout.lanes.get(extra.into()), extra.into());
+                out.srcs = [Some(Src::Vgpr(Vgpr(layout.src0.small(extra)))), second, None];
+                out.form = VectorForm::Dpp8 { lanes, fi: src0 == DPP8_FI };
             }
             (_, None) => {
                 let first = if entry.src.is_empty() { None } else { Some(self.source(src0)?) };
@@ -76,28 +57,55 @@ impl Reader<'_> {
         finish(entry, out)
     }
 
-    fn sdwa(&self, entry: &OpcodeRow, extra: u32, src1: u32, out: &mut VectorFields) -> Result<()> {
-        let operand = |number: u32, is_scalar: bool| {
-            if is_scalar { source(number, None) } else { Ok(Src::Vgpr(vgpr(number))) }
-        };
-        out.srcs = [Some(operand(bits(extra, 7, 0), bit(extra, 23))?), Some(operand(src1, bit(extra, 31))?), None];
-        out.mods.neg = field(extra, 20, 20) | field(extra, 28, 28) << 1;
-        out.mods.abs = field(extra, 21, 21) | field(extra, 29, 29) << 1;
+    /// The result that a field names.
+    fn result(&self, entry: &OpcodeRow, field: Field) -> Result<Option<VectorDst>> {
+        Ok(match entry.dst.first() {
+            None => None,
+            Some(OperandKind::Mask) => Some(VectorDst::Scalar(self.scalar_of(field)?)),
+            Some(_) if entry.is(Traits::SCALAR_RESULT) => Some(VectorDst::Scalar(self.scalar_of(field)?)),
+            Some(_) => Some(VectorDst::Vgpr(self.vgpr(field))),
+        })
+    }
+
+    fn dpp16(&self, extra: u128, second: Option<Src>, out: &mut VectorFields) {
+        let layout = &self.isa.layout.dpp16;
+        let set = |[a, b]: [Field; 2]| a.small(extra) | b.small(extra) << 1;
+        out.srcs = [Some(Src::Vgpr(Vgpr(layout.src0.small(extra)))), second, None];
+        (out.mods.neg, out.mods.abs) = (set(layout.neg), set(layout.abs));
+        out.form = VectorForm::Dpp16(Dpp16 {
+            ctrl: layout.ctrl.get(extra) as u16,
+            fi: layout.fi.is_set(extra),
+            bound_ctrl: layout.bound_ctrl.is_set(extra),
+            bank_mask: layout.bank_mask.small(extra),
+            row_mask: layout.row_mask.small(extra),
+        });
+    }
+
+    fn sdwa(&self, entry: &OpcodeRow, extra: u128, src1: Vgpr, out: &mut VectorFields) -> Result<()> {
+        let layout = &self.isa.layout.sdwa;
+        let numbers = [layout.src0.small(extra), src1.number()];
+        for (n, (number, of)) in numbers.into_iter().zip(&layout.srcs).enumerate() {
+            let scalar = of.scalar.is_set(extra);
+            out.srcs[n] = Some(if scalar { self.source_with(number.into(), None)? } else { Src::Vgpr(Vgpr(number)) });
+            out.mods.neg |= of.neg.small(extra) << n;
+            out.mods.abs |= of.abs.small(extra) << n;
+        }
+        let [a, b] = &layout.srcs;
         let mut sdwa = Sdwa {
             dst_sel: 6,
             dst_unused: 0,
-            src_sel: [field(extra, 18, 16), field(extra, 26, 24)],
-            sext: [bit(extra, 19), bit(extra, 27)],
+            src_sel: [a.sel.small(extra), b.sel.small(extra)],
+            sext: [a.sext.is_set(extra), b.sext.is_set(extra)],
         };
         if entry.format == Format::Vopc {
-            if bit(extra, 15) && out.dst.is_some() {
-                out.dst = Some(VectorDst::Scalar(scalar(bits(extra, 14, 8))?));
+            if layout.has_scalar_dst.is_set(extra) && out.dst.is_some() {
+                out.dst = Some(VectorDst::Scalar(self.scalar_code(layout.scalar_dst.get(extra))?));
             }
         } else {
-            sdwa.dst_sel = field(extra, 10, 8);
-            sdwa.dst_unused = field(extra, 12, 11);
-            out.mods.clamp = bit(extra, 13);
-            out.mods.omod = field(extra, 15, 14);
+            sdwa.dst_sel = layout.dst_sel.small(extra);
+            sdwa.dst_unused = layout.dst_unused.small(extra);
+            out.mods.clamp = layout.clamp.is_set(extra);
+            out.mods.omod = layout.omod.small(extra);
         }
         if sdwa.src_sel.contains(&7) || sdwa.dst_sel == 7 || sdwa.dst_unused == 3 {
             return Err(Error::malformed("no such part of a register"));
@@ -107,68 +115,52 @@ impl Reader<'_> {
     }
 
     pub(super) fn long(&mut self) -> Result<Read> {
-        let word = self.word;
-        let second = self.take()?;
-        let entry = self.entry(Format::Vop3, bits(word, 25, 16))?;
-        let codes = [bits(second, 8, 0), bits(second, 17, 9), bits(second, 26, 18)];
+        let layout = &self.isa.layout.vop3;
+        let entry = self.entry(Format::Vop3, layout.op)?;
         if entry.latency == Latency::Interp {
-            return self.long_interp(entry, second);
+            return self.long_interp(entry);
         }
-        let low = bits(word, 7, 0);
         let mut out = VectorFields {
-            dst: None,
+            dst: self.result(entry, layout.dst)?,
             mask: None,
             srcs: [None; 3],
-            mods: Modifiers {
-                clamp: bit(word, 15),
-                omod: field(second, 28, 27),
-                neg: field(second, 31, 29),
-                ..Modifiers::default()
-            },
+            mods: self.modifiers(layout),
             form: VectorForm::Long,
         };
         if entry.dst.len() > 1 {
-            out.mask = Some(scalar(bits(word, 14, 8))?);
-        } else {
-            out.mods.abs = field(word, 10, 8);
-            out.mods.op_sel = field(word, 14, 11);
+            out.mask = Some(self.scalar_of(layout.mask)?);
+            (out.mods.abs, out.mods.op_sel) = (0, 0);
         }
-        out.dst = match entry.dst.first() {
-            None => None,
-            Some(OperandKind::Mask) => Some(VectorDst::Scalar(scalar(low)?)),
-            Some(_) if entry.is(Traits::SCALAR_RESULT) => Some(VectorDst::Scalar(scalar(low)?)),
-            Some(_) => Some(VectorDst::Vgpr(vgpr(low))),
-        };
-        for ((src, code), _) in out.srcs.iter_mut().zip(codes).zip(entry.src) {
-            *src = Some(self.source(code)?);
-        }
-        self.pass_literal(codes.get(..entry.src.len()).unwrap_or(&codes))?;
-        finish(entry, out)
+        self.long_sources(entry, layout, out)
     }
 
     pub(super) fn packed(&mut self) -> Result<Read> {
-        let word = self.word;
-        if bits(word, 25, 23) != 0 {
-            return Err(Error::malformed("no encoding begins like this"));
-        }
-        let second = self.take()?;
-        let entry = self.entry(Format::Vop3p, bits(word, 22, 16))?;
-        let codes = [bits(second, 8, 0), bits(second, 17, 9), bits(second, 26, 18)];
-        let mods = Modifiers {
-            neg: field(second, 31, 29),
-            neg_hi: field(word, 10, 8),
-            op_sel: field(word, 13, 11),
-            op_sel_hi: field(second, 28, 27) | field(word, 14, 14) << 2,
-            clamp: bit(word, 15),
-            ..Modifiers::default()
-        };
-        let mut out = VectorFields {
-            dst: Some(VectorDst::Vgpr(vgpr(bits(word, 7, 0)))),
+        let layout = &self.isa.layout.vop3p;
+        let entry = self.entry(Format::Vop3p, layout.op)?;
+        let out = VectorFields {
+            dst: Some(VectorDst::Vgpr(self.vgpr(layout.dst))),
             mask: None,
             srcs: [None; 3],
-            mods,
+            mods: self.modifiers(layout),
             form: VectorForm::Long,
         };
+        self.long_sources(entry, layout, out)
+    }
+
+    fn modifiers(&self, layout: &LongLayout) -> Modifiers {
+        Modifiers {
+            abs: self.small(layout.abs),
+            neg: self.small(layout.neg),
+            neg_hi: self.small(layout.neg_hi),
+            op_sel: self.small(layout.op_sel),
+            op_sel_hi: self.small(layout.op_sel_hi),
+            clamp: self.is_set(layout.clamp),
+            omod: self.small(layout.omod),
+        }
+    }
+
+    fn long_sources(&mut self, entry: &'static OpcodeRow, layout: &LongLayout, mut out: VectorFields) -> Result<Read> {
+        let codes = layout.srcs.map(|field| self.get(field));
         for ((src, code), _) in out.srcs.iter_mut().zip(codes).zip(entry.src) {
             *src = Some(self.source(code)?);
         }
@@ -177,45 +169,39 @@ impl Reader<'_> {
     }
 
     pub(super) fn interp(&mut self) -> Result<Read> {
-        let word = self.word;
-        let entry = self.entry(Format::Vintrp, bits(word, 17, 16))?;
-        let number = bits(word, 7, 0);
+        let layout = &self.isa.layout.vintrp;
+        let entry = self.entry(Format::Vintrp, layout.op)?;
+        let number = self.get(layout.src);
         let fields = InterpFields {
-            dst: vgpr(bits(word, 25, 18)),
-            src: if is_parameter(entry) { parameter(number)? } else { Src::Vgpr(vgpr(number)) },
+            dst: self.vgpr(layout.dst),
+            src: if is_parameter(entry) { parameter(number)? } else { Src::Vgpr(self.vgpr(layout.src)) },
             addend: None,
-            attribute: field(word, 15, 10),
-            channel: field(word, 9, 8),
+            attribute: self.small(layout.attribute),
+            channel: self.small(layout.channel),
             high: false,
             mods: Modifiers::default(),
         };
         Ok((entry, Fields::Interp(fields)))
     }
 
-    fn long_interp(&mut self, entry: &'static OpcodeRow, second: u32) -> Result<Read> {
-        let word = self.word;
-        let number = bits(second, 17, 9);
-        let src = if is_parameter(entry) { parameter(number)? } else { source(number, None)? };
-        let addend = if entry.src.len() > 1 { Some(source(bits(second, 26, 18), None)?) } else { None };
+    fn long_interp(&mut self, entry: &'static OpcodeRow) -> Result<Read> {
+        let layout = &self.isa.layout.long_interp;
+        let number = self.get(layout.src);
+        let src = if is_parameter(entry) { parameter(number)? } else { self.source_with(number, None)? };
+        let addend = if entry.src.len() > 1 { Some(self.source_with(self.get(layout.addend), None)?) } else { None };
         // Source 0 is the attribute, which has no modifiers.
-        if bit(word, 8) || bit(second, 29) {
+        let mods = self.modifiers(&self.isa.layout.vop3);
+        if (mods.abs | mods.neg) & 1 != 0 {
             return Err(Error::malformed("a modifier of the attribute"));
         }
         let fields = InterpFields {
-            dst: vgpr(bits(word, 7, 0)),
+            dst: self.vgpr(layout.dst),
             src,
             addend,
-            attribute: field(second, 5, 0),
-            channel: field(second, 7, 6),
-            high: bit(second, 8),
-            mods: Modifiers {
-                abs: field(word, 10, 9),
-                op_sel: field(word, 14, 11),
-                clamp: bit(word, 15),
-                omod: field(second, 28, 27),
-                neg: field(second, 31, 30),
-                ..Modifiers::default()
-            },
+            attribute: self.small(layout.attribute),
+            channel: self.small(layout.channel),
+            high: self.is_set(layout.high),
+            mods: Modifiers { abs: mods.abs >> 1, neg: mods.neg >> 1, ..mods },
         };
         Ok((entry, Fields::Interp(fields)))
     }

@@ -155,7 +155,7 @@ impl Listing<'_> {
         }
         match entry.dst.is_empty() {
             // A probe has a number in place of the data.
-            true => self.push(small(f.data.code().into())),
+            true => self.push(small(f.data.index().into())),
             false => self.push(Scalars(f.data, entry.data_registers())),
         }
         if entry.is(Traits::TIMER) {

@@ -6,13 +6,14 @@ mod refusals;
 mod round_trip;
 
 use super::{Instruction, encode};
+use crate::isa::Isa;
 use crate::target::{Gpu, WaveSize};
 pub(crate) use llvm::disassemble;
 
 #[path = "../../../tests/support/mod.rs"]
 pub(crate) mod support;
 
-const GFX: Gpu = Gpu::Gfx1030;
+const GFX: &Isa = Isa::of(Gpu::Gfx1030);
 
 /// For every opcode in the table: the assembler's encoding of the disassembler's own example must be listed
 /// identically.

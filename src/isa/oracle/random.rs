@@ -89,7 +89,7 @@ fn source(random: &mut Random, takes: Takes, kind: OperandKind, wave: WaveSize) 
             4 => Src::Int(random.below(81) as i8 - 16),
             // For 16-bit integers the tool recognizes inline floats by their bits, and prints them as literals.
             5 if kind == OperandKind::B16 => continue,
-            5 => Src::from_code(240 + random.below(9) as u16, None).expect("an inline float"),
+            5 => Src::Float(InlineFloat::ALL[random.below(9) as usize].0),
             6 if count == 1 => Src::Special([Special::Scc, Special::Vccz, Special::Execz][random.below(3) as usize]),
             7 if takes.literal => literal(random, kind),
             _ => continue,
@@ -426,7 +426,7 @@ fn export_fields(random: &mut Random) -> Fields {
 
 /// One instruction in each form of an operation.
 pub(super) fn instructions(random: &mut Random, op: Op, wave: WaveSize) -> Vec<Instruction> {
-    let entry = op.entry(GFX);
+    let entry = GFX.row(op);
     let fields = match entry.format {
         _ if entry.latency == Latency::Interp => interp_fields(random, entry),
         Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => scalar_fields(random, entry, wave),

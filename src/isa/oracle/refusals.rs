@@ -89,7 +89,7 @@ fn what_cannot_be_executed_is_refused_by_name() {
         // The rest.
         (with!(export, Export, target = 10), "target: no export target 10"),
         (with!(export, Export, enabled = 16), "components: 16 does not fit 4 bits"),
-        (Instruction { entry: Op::VAddF32.entry(GFX), ..export }, "operands of another format than VOP2"),
+        (Instruction { entry: GFX.row(Op::VAddF32), ..export }, "operands of another format than VOP2"),
     ];
     for (inst, why) in cases {
         let said = refused(&inst);

@@ -3,7 +3,7 @@
 use super::random::{Random, instructions};
 use super::{GFX, llvm};
 use crate::isa::instruction::{Fields, VectorForm};
-use crate::isa::{Instruction, Op, OperandKind, Src, disassemble, encode, rows};
+use crate::isa::{Instruction, Op, OperandKind, Src, disassemble, encode};
 use crate::target::WaveSize;
 use std::collections::BTreeMap;
 
@@ -46,8 +46,7 @@ fn neither(inst: &Instruction) -> Option<&'static str> {
 
 fn samples(wave: WaveSize) -> Vec<Instruction> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ u64::from(wave.lanes()));
-    let round =
-        |_| rows(GFX.family()).iter().flat_map(|row| instructions(&mut random, row.op, wave)).collect::<Vec<_>>();
+    let round = |_| GFX.rows().iter().flat_map(|row| instructions(&mut random, row.op, wave)).collect::<Vec<_>>();
     (0..ROUNDS).flat_map(round).collect()
 }
 
@@ -128,10 +127,11 @@ fn the_assembler_reads_our_text_as_our_bytes() {
 #[test]
 fn every_row_is_tried() {
     let insts = samples(WaveSize::W32);
-    let unseen: Vec<&str> = rows(GFX.family())
+    let unseen: Vec<&str> = GFX
+        .rows()
         .iter()
         .map(|row| row.op)
-        .map(|op| op.entry(GFX))
+        .map(|op| GFX.row(op))
         .filter(|entry| !insts.iter().any(|inst| inst.entry == *entry))
         .map(|entry| entry.mnemonic)
         .collect();

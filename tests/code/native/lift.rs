@@ -89,7 +89,7 @@ fn decode(function: &MachineFunction, code: &MachineCode) -> Result<Vec<Step>, U
     let mut steps = Vec::new();
     let mut at = 0;
     while at < words.len() {
-        let inst = disassemble(function.gfx, &words[at..]).map_err(|_| "no instruction")?;
+        let inst = disassemble(function.isa, &words[at..]).map_err(|_| "no instruction")?;
         let next = at + usize::from(inst.dwords());
         let relocated = patched.range(at..next).next().is_some();
         steps.push(Step { at, inst, relocated });
@@ -150,7 +150,7 @@ fn vgpr(v: Vgpr) -> Operand {
 }
 
 fn scalar(s: Scalar) -> Operand {
-    Operand::fixed(PhysReg(s.code().into()))
+    Operand::fixed(PhysReg(s.index().into()))
 }
 
 impl Lifted {
@@ -266,7 +266,7 @@ fn source(kind: OperandKind, src: Src, open: Option<SymbolId>) -> Result<Operand
     Ok(match src {
         Src::Scalar(s) => scalar(s),
         Src::Vgpr(v) => vgpr(v),
-        Src::Special(_) => Operand::fixed(PhysReg(src.code().ok_or("no code")?)),
+        Src::Special(s) => Operand::fixed(PhysReg(s.index())),
         Src::Int(n) => Operand::constant(i32::from(n).cast_unsigned()),
         Src::Float(_) if matches!(kind, OperandKind::F64 | OperandKind::B64) => return Err("a 64-bit float constant"),
         Src::Float(f) if kind.is_half() || matches!(kind, OperandKind::P16 | OperandKind::PF16) => {

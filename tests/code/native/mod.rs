@@ -21,7 +21,7 @@ use dovetail::compile::request::TuningOptions;
 use dovetail::compile::watch::{Unwatched, Watch};
 use dovetail::error::{Error, ErrorKind, Result};
 use dovetail::isa::instruction::{Fields, Instruction, VectorForm};
-use dovetail::isa::{Op, RegisterSet, Traits, disassemble};
+use dovetail::isa::{Isa, Op, RegisterSet, Traits, disassemble};
 use dovetail::metadata::interface::StageInterface;
 use dovetail::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, StageRegisters};
 use dovetail::metadata::schema::MetadataKey;
@@ -57,7 +57,7 @@ impl Generator for Relifted {
         let symbol = shader.symbols.intern("of.a.test");
         let info = shader.lower.clone().expect("lowered");
         let entry = EntryFacts::of(&shader, Gpu::Gfx1030)?;
-        let mut function = MachineFunction::new(interface.target, shader.stage, info.wave);
+        let mut function = MachineFunction::new(Isa::of(interface.target), shader.stage, info.wave);
         enter(&mut function, &entry, &info.args, &vec![false; info.args.len()]);
         let keep = |inst: &Instruction| !self.waits || !is_wait(inst);
         if let Err(why) = lift::lift(&mut function, &theirs, symbol, keep) {
@@ -102,7 +102,7 @@ fn compare_code(interface: &StageInterface, theirs: &MachineCode, ours: &Machine
         let mut rest = words.as_slice();
         let mut out = Vec::new();
         while !rest.is_empty() {
-            let mut inst = disassemble(interface.target, rest).expect("an instruction");
+            let mut inst = disassemble(Isa::of(interface.target), rest).expect("an instruction");
             rest = &rest[usize::from(inst.dwords())..];
             let branches = inst.entry.is(Traits::BRANCH.or(Traits::VCC_IN)) || is_vcc_compare(&inst);
             if let Fields::Vector(f) = &mut inst.fields

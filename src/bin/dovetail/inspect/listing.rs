@@ -7,7 +7,7 @@ use dovetail::check::estimate;
 use dovetail::emu::{LoadedPipeline, Machine};
 use dovetail::error::Result;
 use dovetail::isa::instruction::Fields;
-use dovetail::isa::{Instruction, Op, Traits, disassemble, is_padding};
+use dovetail::isa::{Instruction, Isa, Op, Traits, disassemble, is_padding};
 use dovetail::target::{Gpu, WaveSize};
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub fn listing(elf: &[u8], report: &Report, gpu: Gpu, stage_wave: Option<WaveSiz
     while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
         let offset = 4 * at as u64;
         out.extend(code.heading(offset));
-        let Ok(inst) = disassemble(gpu, rest) else {
+        let Ok(inst) = disassemble(Isa::of(gpu), rest) else {
             out.push(line(&format!(".long {:#010x}", rest[0]), offset, &rest[..1], &code.relocated(offset, 1)));
             at += 1;
             continue;
@@ -101,7 +101,7 @@ impl Code<'_> {
     /// Padding instructions of this operation from a word on, up to the next part.
     fn padding(&self, at: usize, op: Op) -> usize {
         let same = |n: &usize| {
-            let inst = self.words.get(*n..).and_then(|rest| disassemble(self.gpu, rest).ok());
+            let inst = self.words.get(*n..).and_then(|rest| disassemble(Isa::of(self.gpu), rest).ok());
             inst.is_some_and(|inst| inst.entry.op == op && is_padding(op))
                 && (*n == at || self.heading(4 * *n as u64).is_none())
         };

@@ -164,7 +164,7 @@ impl Walk<'_> {
     /// Registers that any of an instruction's definitions may have; the caller excludes those of its other definitions.
     fn open_to_defs(&self, inst: &MachineInst, class: RegisterClass, dying: &RegSet) -> RegSet {
         let f = self.f;
-        let Some(row) = inst.isa().map(|op| op.entry(f.gfx)) else {
+        let Some(row) = inst.isa().map(|op| f.isa.row(op)) else {
             return self.usable.without(&self.occupied.without(dying));
         };
         let vector = row.format.is_short_vector() || matches!(row.format, Format::Vop3 | Format::Vop3p);
@@ -221,7 +221,7 @@ impl Walk<'_> {
     /// VCC for a lane mask whose last use comes soon.
     fn vcc_for(&self, inst: &MachineInst, number: usize, run: &[Operand], position: u32) -> Option<PhysReg> {
         let f = self.f;
-        let row = inst.isa()?.entry(f.gfx);
+        let row = f.isa.row(inst.isa()?);
         let pair: u16 = if f.wave == WaveSize::W64 { 2 } else { 1 };
         let mask = row.dst.get(number) == Some(&OperandKind::Mask) && run.len() == usize::from(pair);
         let soon = |one: &Operand| {

@@ -240,7 +240,7 @@ impl Chooser<'_> {
     /// sources' registers, and runs of values that are also in another run.
     fn extra(&self, block: BlockId, inst: &MachineInst, n: u32) -> u32 {
         let f = self.f;
-        let row = inst.isa().map(|op| op.entry(f.gfx));
+        let row = inst.isa().map(|op| f.isa.row(op));
         let vector = row.is_some_and(|row| row.format.is_short_vector() || row.format == Format::Vop3);
         let mut extra = 0;
         if vector && self.class == RegisterClass::Scalar && f.wave == WaveSize::W64 {

@@ -1,7 +1,7 @@
 //! The register files, and sets of registers.
 
 use crate::compile::native::mir::{PhysReg, RegisterClass};
-use crate::target::Gpu;
+use crate::isa::Isa;
 
 /// A set of registers by operand code: scalar registers are below 256, vector registers from there on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -175,8 +175,8 @@ pub enum MaskPlaces {
 
 impl RegisterLimits {
     /// All SGPRs that a wave may have, and at most `vgprs` VGPRs.
-    pub fn new(gfx: Gpu, vgprs: u16) -> Self {
-        let files = gfx.facts();
+    pub fn new(isa: &'static Isa, vgprs: u16) -> Self {
+        let files = isa.facts();
         Self { sgprs: files.usable_sgprs as u16, vgprs: vgprs.min(files.vgprs as u16), masks: MaskPlaces::Scalars }
     }
 

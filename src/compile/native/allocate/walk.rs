@@ -227,7 +227,7 @@ impl<'a> Walk<'a> {
             note(f.defs(inst), 4 * n + 2);
             note(f.uses(inst), 4 * n + 2);
             let names_vcc = |one: &Operand| matches!(one.what, OperandValue::Fixed(PhysReg::VCC | PhysReg::VCC_HI));
-            if f.defs(inst).iter().chain(f.uses(inst)).any(names_vcc) || inst.is(f.gfx, Traits::VCC_IN) {
+            if f.defs(inst).iter().chain(f.uses(inst)).any(names_vcc) || inst.is(f.isa, Traits::VCC_IN) {
                 self.vcc_open = false;
             }
             if n < block.tail && f.writes_exec(inst) {
@@ -387,10 +387,10 @@ impl<'a> Walk<'a> {
 /// Whether SCC is not read before it is written again, from original instruction `next` on.
 fn scc_is_dead(f: &MachineFunction, block: &MachineBlock, next: u32) -> bool {
     for inst in f.insts.get(next as usize..block.insts.end as usize).unwrap_or_default() {
-        if inst.is(f.gfx, Traits::SCC_IN) {
+        if inst.is(f.isa, Traits::SCC_IN) {
             return false;
         }
-        if inst.writes_scc(f.gfx) {
+        if inst.writes_scc(f.isa) {
             return true;
         }
     }

@@ -139,7 +139,7 @@ impl<'a> Check<'a> {
                     if judge {
                         self.judge(original, inst, &state, scc_spoilt).at(place(n))?;
                     }
-                    scc_spoilt &= !original.writes_scc(self.before.gfx);
+                    scc_spoilt &= !original.writes_scc(self.before.isa);
                     self.execute(original, inst, &mut state);
                     next += 1;
                     self.copies(before, &mut next, &mut state);

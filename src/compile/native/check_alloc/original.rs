@@ -24,10 +24,10 @@ impl Check<'_> {
         if !same_form(before, after) {
             return Err(Error::bug("an instruction became another"));
         }
-        if scc_spoilt && before.is(b.gfx, Traits::SCC_IN) {
+        if scc_spoilt && before.is(b.isa, Traits::SCC_IN) {
             return Err(Error::bug("SCC was overwritten"));
         }
-        if before.is(b.gfx, Traits::VCC_IN) && !state.holds(StorageLocation::reg(PhysReg::VCC), HeldValue::Fixed) {
+        if before.is(b.isa, Traits::VCC_IN) && !state.holds(StorageLocation::reg(PhysReg::VCC), HeldValue::Fixed) {
             return Err(Error::bug("VCC was overwritten"));
         }
         let count = runs(b.uses(before)).count();
@@ -120,7 +120,7 @@ impl Check<'_> {
     /// In wave64, half of the lanes reads scalar sources after the other half has written a scalar result.
     fn judge_halves(&self, before: &MachineInst, after: &MachineInst) -> Result<()> {
         let f = self.after;
-        let Some(row) = before.isa().map(|op| op.entry(f.gfx)) else { return Ok(()) };
+        let Some(row) = before.isa().map(|op| f.isa.row(op)) else { return Ok(()) };
         let vector = row.format.is_short_vector() || matches!(row.format, Format::Vop3 | Format::Vop3p);
         if !vector || f.wave == WaveSize::W32 {
             return Ok(());

@@ -10,7 +10,7 @@ impl Combine<'_> {
     ///
     /// The move must write all active lanes, and the same lanes must be active at the operation.
     pub(super) fn across_lanes(&mut self, n: u32, op: Op) -> bool {
-        let entry = op.entry(self.f.gfx);
+        let entry = self.f.isa.row(op);
         if entry.format != Format::Vop2 || !entry.is(Traits::DPP) {
             return false;
         }

@@ -28,7 +28,7 @@ impl Combine<'_> {
     /// If only the low half of a source is read, removes operations that only affect the other half.
     pub(super) fn halves(&mut self, n: u32, op: Op) {
         let inst = self.f.insts[n as usize];
-        let row = op.entry(self.f.gfx);
+        let row = self.f.isa.row(op);
         let vector = matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3);
         let low = match inst.extra {
             Extra::None => true,

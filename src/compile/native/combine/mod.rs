@@ -143,7 +143,7 @@ impl Combine<'_> {
         for (place, n) in out.iter_mut().zip(block.insts.clone()).rev() {
             *place = live;
             let inst = &self.f.insts[n as usize];
-            live &= !inst.writes_scc(self.f.gfx);
+            live &= !inst.writes_scc(self.f.isa);
             live |= self.f.reads_scc(inst);
         }
         out

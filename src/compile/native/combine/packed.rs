@@ -24,7 +24,7 @@ impl Combine<'_> {
     /// Reads the high half of a register instead of a copy that is shifted down.
     pub(super) fn high_sources(&mut self, n: u32, op: Op) {
         let inst = self.f.insts[n as usize];
-        let row = op.entry(self.f.gfx);
+        let row = self.f.isa.row(op);
         if inst.tied || usize::from(inst.uses) != row.src.len() || !self.has_halves(op) {
             return;
         }
@@ -71,7 +71,7 @@ impl Combine<'_> {
         if self.lanes_set.is_some_and(|set| set > from) || uses.contains(&kept) && !high {
             return false;
         }
-        let row = by.entry(self.f.gfx);
+        let row = self.f.isa.row(by);
         let is_half = row.dst.first().is_some_and(|kind| kind.is_half()) && row.is(Traits::PARTIAL);
         let (by, extra) = match plain_or(maker.extra) {
             _ if !is_half => return false,
@@ -96,7 +96,7 @@ impl Combine<'_> {
 
     /// The fields of an instruction's form on parts of registers, if it has one with these sources.
     fn parts(&self, inst: &MachineInst, op: Op, uses: &Operands) -> Option<Extra> {
-        let row = op.entry(self.f.gfx);
+        let row = self.f.isa.row(op);
         let mods = match inst.extra {
             Extra::Sdwa(..) => return Some(inst.extra),
             extra => plain_or(extra).filter(|mods| mods.op_sel == 0)?,
@@ -125,7 +125,7 @@ impl Combine<'_> {
 
     /// Whether an operation has a form that reads either half of a register.
     fn has_halves(&self, op: Op) -> bool {
-        let row = op.entry(self.f.gfx);
+        let row = self.f.isa.row(op);
         let vector = matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3);
         vector && row.is(Traits::OP_SEL.or(Traits::SDWA)) && row.src.iter().any(|kind| kind.is_half())
     }
@@ -139,7 +139,7 @@ impl Combine<'_> {
 
     /// Signs of both halves as modifiers of a packed operation.
     pub(super) fn packed_signs(&mut self, n: u32, op: Op) {
-        let row = op.entry(self.f.gfx);
+        let row = self.f.isa.row(op);
         let inst = self.f.insts[n as usize];
         let Extra::Vector(mut mods) = inst.extra else { return };
         if row.format != Format::Vop3p || !row.is(Traits::PACKED) || inst.tied {

@@ -14,7 +14,7 @@ impl Combine<'_> {
     pub(super) fn used_results(&mut self, n: u32) {
         let inst = self.f.insts[n as usize];
         let Some(op) = inst.isa().filter(|_| inst.defs > 1 && !inst.tied && !self.gone[n as usize]) else { return };
-        let entry = op.entry(self.f.gfx);
+        let entry = self.f.isa.row(op);
         if !entry.is(Traits::LOADS.or(Traits::SIZE_QUERY)) || entry.is(WHOLE) {
             return;
         }

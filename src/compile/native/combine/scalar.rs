@@ -33,7 +33,7 @@ impl Combine<'_> {
         let Some(compare) = from.checked_sub(1).filter(|compare| flag && *compare >= self.start) else { return false };
         let first = self.f.insts[compare as usize];
         let Some((op, sources)) = first.isa().zip(self.sources(&first)) else { return false };
-        if op.entry(self.f.gfx).format != Format::Sopc || self.gone[compare as usize] {
+        if self.f.isa.row(op).format != Format::Sopc || self.gone[compare as usize] {
             return false;
         }
         self.replace(n, op, &sources, Extra::None);
@@ -42,12 +42,12 @@ impl Combine<'_> {
 
     /// Whether any of these instructions writes SCC.
     fn writes_scc(&self, range: std::ops::Range<u32>) -> bool {
-        range.into_iter().any(|n| !self.gone[n as usize] && self.f.insts[n as usize].writes_scc(self.f.gfx))
+        range.into_iter().any(|n| !self.gone[n as usize] && self.f.insts[n as usize].writes_scc(self.f.isa))
     }
 
     /// Combines a scalar instruction; `scc`: its SCC result is read.
     pub(super) fn scalar(&mut self, n: u32, op: Op, scc: bool) -> bool {
-        if op.entry(self.f.gfx).format != Format::Sop2 {
+        if self.f.isa.row(op).format != Format::Sop2 {
             return false;
         }
         if self.exec_copy(n) {
@@ -122,10 +122,10 @@ impl Combine<'_> {
         let mut held: Option<(Op, Operands)> = None;
         for n in block.insts.clone() {
             let inst = self.f.insts[n as usize];
-            if self.gone[n as usize] || !inst.writes_scc(self.f.gfx) {
+            if self.gone[n as usize] || !inst.writes_scc(self.f.isa) {
                 continue;
             }
-            let compares = inst.isa().filter(|op| op.entry(self.f.gfx).format == Format::Sopc);
+            let compares = inst.isa().filter(|op| self.f.isa.row(*op).format == Format::Sopc);
             let test = compares.zip(self.sources(&inst));
             if test.is_some() && test == held {
                 self.remove(n);

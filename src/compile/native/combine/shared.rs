@@ -55,7 +55,7 @@ impl Combine<'_> {
     fn orders_shared(&self, inst: &MachineInst) -> bool {
         let other = match inst.op {
             Opcode::Isa(op) => {
-                let row = op.entry(self.f.gfx);
+                let row = self.f.isa.row(op);
                 let free = row.is(Traits::NO_MEMORY) && !row.is(Traits::GDS);
                 matches!(row.format, Format::Sopp | Format::Flat) || row.format == Format::Ds && !free
             }

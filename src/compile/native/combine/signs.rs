@@ -20,7 +20,7 @@ impl Combine<'_> {
     /// If another instruction changed the sign of a source, uses the modifier instead.
     pub(super) fn signs(&mut self, n: u32, op: Op) {
         let inst = self.f.insts[n as usize];
-        let row = op.entry(self.f.gfx);
+        let row = self.f.isa.row(op);
         let vector = matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3);
         let Some(mut mods) = plain_or(inst.extra).filter(|_| vector && !inst.tied) else { return };
         // If a source other than the last (a mask) has two registers, later sources have other positions.
@@ -121,8 +121,8 @@ impl Combine<'_> {
     /// Moves the clamp to the instruction that makes the value, which then defines the result.
     fn clamp_maker(&mut self, n: u32, value: Operand) -> bool {
         let Some((from, inst, op)) = self.maker(value) else { return false };
-        let row = op.entry(self.f.gfx);
-        let wanted = self.f.insts[n as usize].isa().and_then(|op| op.entry(self.f.gfx).dst.first());
+        let row = self.f.isa.row(op);
+        let wanted = self.f.insts[n as usize].isa().and_then(|op| self.f.isa.row(op).dst.first());
         let vector = matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vop3p);
         let takes = vector && row.dst.first() == wanted && row.modifiers(&VectorForm::Long).clamp;
         let Some(mods) = plain_or(inst.extra).filter(|_| !inst.tied && inst.defs == 1) else { return false };

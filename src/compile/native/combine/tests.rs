@@ -41,7 +41,7 @@ fn combined(write: impl FnOnce(&mut Writer, Val) -> Val) -> Vec<String> {
         } else {
             String::new()
         };
-        format!("{}{mods}", inst.isa().map_or("pseudo", |op| op.entry(f.gfx).mnemonic))
+        format!("{}{mods}", inst.isa().map_or("pseudo", |op| f.isa.row(op).mnemonic))
     };
     insts.iter().map(text).collect()
 }

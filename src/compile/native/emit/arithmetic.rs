@@ -6,8 +6,7 @@ use crate::error::{Error, Result};
 use crate::isa::instruction::{
     Fields, Instruction, InterpFields, Modifiers, ScalarFields, VectorDst, VectorFields, VectorForm,
 };
-use crate::isa::{Latency, Op, OpcodeRow, OperandKind, Src, Traits};
-use crate::target::Gpu;
+use crate::isa::{Isa, Latency, Op, OpcodeRow, OperandKind, Src, Traits};
 
 /// SOP1, SOP2, SOPC, SOPK, SOPP.
 pub(super) fn scalar(
@@ -32,8 +31,13 @@ pub(super) fn scalar(
 }
 
 /// VOP1, VOP2, VOPC, VOP3, VOP3P: the shortest form that supports the operands and modifiers.
-pub(super) fn vector(gfx: Gpu, op: Op, inst: &MachineInst, operands: &mut Operands<'_>) -> Result<Instruction> {
-    let entry = op.entry(gfx);
+pub(super) fn vector(
+    isa: &'static Isa,
+    op: Op,
+    inst: &MachineInst,
+    operands: &mut Operands<'_>,
+) -> Result<Instruction> {
+    let entry = isa.row(op);
     let dst = match entry.dst.first() {
         None => None,
         Some(OperandKind::Mask) => Some(VectorDst::Scalar(operands.def_scalar()?)),
@@ -47,7 +51,7 @@ pub(super) fn vector(gfx: Gpu, op: Op, inst: &MachineInst, operands: &mut Operan
         // The form is not yet known; the long form supports the most.
         *src = operands.source(entry.src_kind(i), entry.vector_source(&VectorForm::Long, i))?;
     }
-    let mut out = Instruction::vector(gfx, op, dst, &list[..count]);
+    let mut out = Instruction::vector(isa, op, dst, &list[..count]);
     let Fields::Vector(fields) = &mut out.fields else { return Err(Error::bug("a vector operation without fields")) };
     if mask.is_some() && mask != fields.mask {
         fields.mask = mask;

@@ -8,9 +8,8 @@ use super::pieces;
 use crate::compile::native::code::{Code, Item, Open, dwords};
 use crate::compile::native::mir::{BlockId, Cond, Term};
 use crate::error::{Error, Result};
-use crate::isa::{Assembled, Assembler, Instruction, Label, Op};
+use crate::isa::{Assembled, Assembler, Instruction, Isa, Label, Op};
 use crate::rows::Rows;
-use crate::target::Gpu;
 use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 
@@ -26,7 +25,7 @@ pub(super) fn assemble(code: &Code) -> Result<Assembled<Open>> {
     let leads_to = code.leads_to();
     let order = reached(code, &leads_to);
     let islands = islands(code, size, &leads_to, &order);
-    let mut out = Assembler::new(code.gfx, code.wave);
+    let mut out = Assembler::new(code.isa, code.wave);
     let labels: List<Label> = code.blocks.iter().map(|_| out.label()).collect();
     let mut ways = Kept::<FxHashMap<(usize, BlockId), Label>>::default();
     for (n, &id) in order.iter().enumerate() {
@@ -47,14 +46,14 @@ pub(super) fn assemble(code: &Code) -> Result<Assembled<Open>> {
         let next = next.filter(|_| islands.at(n).is_empty());
         let mut branch = |out: &mut Assembler<Open>, op: Op, to: BlockId| {
             let label = way(out, islands.first(n, to), to);
-            out.branch(&Instruction::program(code.gfx, op, 0), label)
+            out.branch(&Instruction::program(code.isa, op, 0), label)
         };
-        terminate(code.gfx, &mut out, &mut branch, simple(&leads_to, block.term), next)?;
+        terminate(code.isa, &mut out, &mut branch, simple(&leads_to, block.term), next)?;
         for &(to, slot) in islands.at(n) {
             let own = way(&mut out, Some(n), to);
             out.place(own)?;
             let label = way(&mut out, slot, to);
-            out.branch(&Instruction::program(code.gfx, Op::SBranch, 0), label)?;
+            out.branch(&Instruction::program(code.isa, Op::SBranch, 0), label)?;
         }
     }
     // Labels have to be placed even where no branch goes there.
@@ -94,7 +93,7 @@ fn islands(code: &Code, size: usize, leads_to: &[BlockId], order: &[BlockId]) ->
 type Branch<'a> = dyn FnMut(&mut Assembler<Open>, Op, BlockId) -> Result<()> + 'a;
 
 fn terminate(
-    gfx: Gpu,
+    isa: &'static Isa,
     out: &mut Assembler<Open>,
     branch: &mut Branch<'_>,
     term: Term,
@@ -109,7 +108,7 @@ fn terminate(
             branch(out, op(when), then)?;
             branch(out, Op::SBranch, els)
         }
-        Term::End => out.push(&Instruction::program(gfx, Op::SEndpgm, 0)),
+        Term::End => out.push(&Instruction::program(isa, Op::SEndpgm, 0)),
         Term::Joint => Ok(()),
     }
 }

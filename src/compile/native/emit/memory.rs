@@ -57,11 +57,11 @@ pub(super) fn descriptors(
         let soffset = root.filter(|_| one.in_root.is_some());
         let fields = SmemFields { data, base: table, offset: 0, soffset, cache: CachePolicy::default() };
         items.push(Item {
-            inst: Instruction { entry: op.entry(function.gfx), fields: Fields::Smem(fields) },
+            inst: Instruction { entry: function.isa.row(op), fields: Fields::Smem(fields) },
             open: Some(Open::Descriptor { offset: one.offset, in_root: one.in_root, merging }),
         });
         if n + 1 < descriptors.len() {
-            let next = Scalar::from_code(data.code() + one.dwords);
+            let next = Scalar::at(data.index() + one.dwords);
             data = next.ok_or_else(|| Error::bug("descriptors outside of the scalar registers"))?;
         }
     }

@@ -3,7 +3,7 @@
 use crate::compile::native::code::Open;
 use crate::compile::native::mir::{MachineInst, Operand, OperandValue, PhysReg, runs};
 use crate::error::{Error, Result};
-use crate::isa::{OperandKind, Scalar, Src, Takes, Vgpr};
+use crate::isa::{OperandKind, Scalar, Special, Src, Takes, Vgpr};
 use crate::target::WaveSize;
 
 /// The error for an instruction whose [`MachineInst::extra`] does not belong to its format.
@@ -77,9 +77,7 @@ impl<'f> Operands<'f> {
     /// The next use as a source of this kind.
     pub(super) fn source(&mut self, kind: OperandKind, takes: Takes) -> Result<Src> {
         Ok(match self.used()? {
-            OperandValue::Fixed(reg) => {
-                Src::from_code(reg.0, None).ok_or_else(|| Error::bug(format!("{reg} is no operand")))?
-            }
+            OperandValue::Fixed(reg) => source(reg).ok_or_else(|| Error::bug(format!("{reg} is no operand")))?,
             OperandValue::Const(bits) if takes.literal && !takes.inline => Src::Literal(bits),
             OperandValue::Const(bits) => constant(kind, bits, self.wave)?,
             OperandValue::Reloc(symbol) => {
@@ -139,11 +137,20 @@ fn vgpr(what: OperandValue) -> Result<Vgpr> {
     }
 }
 
+/// The source that a register is.
+fn source(reg: PhysReg) -> Option<Src> {
+    if let Some(number) = reg.as_vgpr() {
+        return u8::try_from(number).ok().map(|number| Src::Vgpr(Vgpr(number)));
+    }
+    let scalar = u8::try_from(reg.0).ok().and_then(Scalar::at).map(Src::Scalar);
+    scalar.or_else(|| Special::at(reg.0).map(Src::Special))
+}
+
 /// A scalar register.
 fn scalar(what: OperandValue) -> Result<Scalar> {
     match what {
         OperandValue::Fixed(reg) => {
-            let scalar = u8::try_from(reg.0).ok().and_then(Scalar::from_code);
+            let scalar = u8::try_from(reg.0).ok().and_then(Scalar::at);
             scalar.ok_or_else(|| Error::bug(format!("{reg} where a scalar register has to be")))
         }
         OperandValue::Val(val) => Err(unallocated(val)),

@@ -5,8 +5,8 @@ use crate::compile::native::code::{Code, CodeBlock, Item};
 use crate::compile::native::mir::{MachineFunction, PhysReg, Term};
 use crate::error::{Error, Result};
 use crate::ir::Modes;
-use crate::isa::{Instruction, Op, Scalar, Sgpr, Src};
-use crate::target::{Gpu, Stage, WaveSize};
+use crate::isa::{Instruction, Isa, Op, Scalar, Sgpr, Src};
+use crate::target::{Stage, WaveSize};
 use smallvec::{SmallVec, smallvec};
 
 /// Byte offset of the scratch descriptor in the global table, whose address's low half is in s0 (isa-gfx10 6).
@@ -29,7 +29,7 @@ pub(super) fn add(function: &MachineFunction, entry: &EntryFacts, modes: &Modes,
     if function.scratch_bytes > 0 {
         head.extend(scratch(function, entry)?);
     }
-    let round = |mode| Instruction::program(code.gfx, Op::SRoundMode, mode);
+    let round = |mode| Instruction::program(code.isa, Op::SRoundMode, mode);
     if rounding != TO_NEAREST {
         head.push(round(rounding));
         // The epilog expects the mode with which the stage began.
@@ -73,7 +73,7 @@ fn insert(code: &mut Code, n: usize, at: usize, items: &[Item]) {
 
 /// Loads the scratch descriptor, and adds the wave's offset to its address.
 fn scratch(function: &MachineFunction, entry: &EntryFacts) -> Result<SmallVec<[Instruction; 8]>> {
-    let gfx: Gpu = function.gfx;
+    let isa: &'static Isa = function.isa;
     let reg = |number: u16| {
         let sgpr = u8::try_from(number).ok().and_then(Sgpr::new);
         sgpr.ok_or_else(|| Error::bug(format!("no SGPR {number} for scratch memory")))
@@ -82,11 +82,11 @@ fn scratch(function: &MachineFunction, entry: &EntryFacts) -> Result<SmallVec<[I
     let [low, high, _, last] = [reg(first)?, reg(first + 1)?, reg(first + 2)?, reg(first + 3)?];
     let wave = Src::from(reg(entry.sgprs)?);
     let ring = if function.stage == Stage::Compute { COMPUTE_RING } else { GRAPHICS_RING };
-    let scalar = |op, dst: Sgpr, srcs: &[Src]| Instruction::scalar(gfx, op, Some(Scalar::Sgpr(dst)), srcs);
+    let scalar = |op, dst: Sgpr, srcs: &[Src]| Instruction::scalar(isa, op, Some(Scalar::Sgpr(dst)), srcs);
     let mut out = smallvec![
         scalar(Op::SGetpcB64, low, &[]),
         scalar(Op::SMovB32, low, &[reg(0)?.into()]),
-        Instruction::scalar_load(gfx, Op::SLoadDwordx4, low, low, ring),
+        Instruction::scalar_load(isa, Op::SLoadDwordx4, low, low, ring),
         scalar(Op::SAddU32, low, &[low.into(), wave]),
         scalar(Op::SAddcU32, high, &[high.into(), Src::Int(0)]),
     ];

@@ -11,12 +11,12 @@ use crate::compile::native::waits;
 use crate::compile::native::widths::SCALAR_LOADS;
 use crate::error::Result;
 use crate::ir::{Align, ConstTable, LowerInfo, Shader, ShaderLevel};
-use crate::isa::{Op, RegisterSet, disassemble};
+use crate::isa::{Isa, Op, RegisterSet, disassemble};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::PartLetter;
 use crate::target::{Gpu, Stage, WaveSize};
 
-const GFX: Gpu = Gpu::Gfx1030;
+const GFX: &Isa = Isa::of(Gpu::Gfx1030);
 
 /// One instruction: operation, definitions, uses.
 type Row = (Opcode, Vec<OperandValue>, Vec<OperandValue>, Extra);
@@ -196,7 +196,7 @@ impl Marked {
 
     /// The first instruction from a dword on that is not a branch.
     fn leads_to(&self, mut at: usize) -> usize {
-        while disassemble(Gpu::Gfx1030, &self.0[at..]).expect("an instruction").entry.op == Op::SBranch {
+        while disassemble(Isa::of(Gpu::Gfx1030), &self.0[at..]).expect("an instruction").entry.op == Op::SBranch {
             at = self.next(at);
         }
         at

@@ -22,7 +22,7 @@ pub(super) fn translate(function: &MachineFunction) -> Result<Code> {
         }
         blocks.push(CodeBlock { items: first..items.len(), term: block.term });
     }
-    Ok(Code { gfx: function.gfx, wave: function.wave, blocks, items })
+    Ok(Code { isa: function.isa, wave: function.wave, blocks, items })
 }
 
 fn push(function: &MachineFunction, inst: &MachineInst, items: &mut List<Item>) -> Result<()> {
@@ -45,7 +45,7 @@ fn push(function: &MachineFunction, inst: &MachineInst, items: &mut List<Item>) 
 }
 
 fn instruction(function: &MachineFunction, op: Op, inst: &MachineInst) -> Result<Item> {
-    let entry = op.entry(function.gfx);
+    let entry = function.isa.row(op);
     let mut operands = Operands::new(inst, function.defs(inst), function.uses(inst), function.wave);
     let made = match entry.format {
         _ if arithmetic::interpolates(entry) => arithmetic::interp(entry, inst, &mut operands),
@@ -53,7 +53,7 @@ fn instruction(function: &MachineFunction, op: Op, inst: &MachineInst) -> Result
             arithmetic::scalar(entry, inst, &mut operands)
         }
         Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3p => {
-            arithmetic::vector(function.gfx, op, inst, &mut operands)
+            arithmetic::vector(function.isa, op, inst, &mut operands)
         }
         Format::Smem => memory::smem(entry, inst, &mut operands),
         Format::Ds => memory::ds(entry, inst, &mut operands),
@@ -83,7 +83,7 @@ fn choice(function: &MachineFunction, inst: &MachineInst) -> Result<Item> {
     let mut operands = Operands::new(inst, function.defs(inst), function.uses(inst), function.wave);
     let (to, srcs) = (operands.def_scalar()?, [operands.scalar()?, operands.scalar()?].map(Src::Scalar));
     operands.finish()?;
-    let inst = Instruction::scalar(function.gfx, Op::SCselectB32, Some(to), &srcs);
+    let inst = Instruction::scalar(function.isa, Op::SCselectB32, Some(to), &srcs);
     Ok(Item { inst, open: Some(Open::Choice(symbol)) })
 }
 
@@ -93,9 +93,9 @@ fn table_address(function: &MachineFunction, inst: &MachineInst, items: &mut Lis
     let first = function.defs(inst).first().map(|def| def.what);
     let Some(OperandValue::Fixed(low)) = first else { return Err(Error::bug("an address without register")) };
     for (reg, open) in [(low, Open::TableLow(table)), (low.nth(1), Open::TableHigh(table))] {
-        let reg = u8::try_from(reg.0).ok().and_then(Scalar::from_code);
+        let reg = u8::try_from(reg.0).ok().and_then(Scalar::at);
         let reg = reg.ok_or_else(|| Error::bug("an address outside of the scalar registers"))?;
-        let inst = Instruction::scalar(function.gfx, Op::SMovB32, Some(reg), &[Src::Literal(0)]);
+        let inst = Instruction::scalar(function.isa, Op::SMovB32, Some(reg), &[Src::Literal(0)]);
         items.push(Item { inst, open: Some(open) });
     }
     Ok(())

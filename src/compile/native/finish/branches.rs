@@ -107,7 +107,7 @@ fn back_at_once(rest: &Instruction, all: &Instruction, code: &Code) -> Option<In
     let same = b.srcs == [exec.map(Src::Scalar), Some(saved)] || b.srcs == [Some(saved), exec.map(Src::Scalar)];
     let ops = rest.entry.op == andn2 && all.entry.op == or;
     let fields = ScalarFields { srcs: [Some(saved), None], ..*b };
-    (ops && same && a.dst == exec && b.dst == exec).then(|| Instruction::new(code.gfx, mov, Fields::Scalar(fields)))
+    (ops && same && a.dst == exec && b.dst == exec).then(|| Instruction::new(code.isa, mov, Fields::Scalar(fields)))
 }
 
 /// The block to which all edges of block n lead, if no other block leads there; and the indices of the last instruction
@@ -146,7 +146,7 @@ fn rest_at_once(save: &Instruction, rest: &Instruction, code: &Code) -> Option<I
     let same = b.dst == Some(Scalar::ExecLo) && b.srcs == [saved, a.srcs[0]] && a.srcs[0] != saved;
     let fields = ScalarFields { ..*a };
     (save.entry.op == and && rest.entry.op == andn2 && same)
-        .then(|| Instruction::new(code.gfx, both, Fields::Scalar(fields)))
+        .then(|| Instruction::new(code.isa, both, Fields::Scalar(fields)))
 }
 
 /// Removes a branch around the next block if no lane is active, provided that the block only changes vector registers

@@ -5,20 +5,19 @@
 
 use crate::compile::native::mir::sources::mirrored;
 use crate::isa::instruction::{Fields, Modifiers, VectorDst, VectorFields, VectorForm};
-use crate::isa::{Instruction, Op, Src};
-use crate::target::Gpu;
+use crate::isa::{Instruction, Isa, Op, Src};
 
 /// The same instruction in a shorter form.
-pub(super) fn shorter(gfx: Gpu, inst: &Instruction) -> Option<Instruction> {
+pub(super) fn shorter(isa: &'static Isa, inst: &Instruction) -> Option<Instruction> {
     let Fields::Vector(f) = &inst.fields else { return None };
     if f.form != VectorForm::Long || f.mods != Modifiers::default() {
         return None;
     }
     let made = match inst.entry.op {
-        Op::VFmaF32 => fused(gfx, f)?,
+        Op::VFmaF32 => fused(isa, f)?,
         op => {
             let [Some(a), Some(b), None] = f.srcs else { return None };
-            Instruction::vector(gfx, mirrored(op)?, f.dst, &[b, a])
+            Instruction::vector(isa, mirrored(op)?, f.dst, &[b, a])
         }
     };
     let Fields::Vector(new) = &made.fields else { return None };
@@ -26,14 +25,14 @@ pub(super) fn shorter(gfx: Gpu, inst: &Instruction) -> Option<Instruction> {
 }
 
 /// `v_fmac`, `v_fmaak`, `v_fmamk`.
-fn fused(gfx: Gpu, f: &VectorFields) -> Option<Instruction> {
+fn fused(isa: &'static Isa, f: &VectorFields) -> Option<Instruction> {
     let [Some(a), Some(b), Some(c)] = f.srcs else { return None };
     let Some(VectorDst::Vgpr(dst)) = f.dst else { return None };
     let is_vector = |src: Src| matches!(src, Src::Vgpr(_));
     let is_literal = |src: Src| matches!(src, Src::Literal(_));
     // The sources of a product may be swapped.
     let (first, second) = if is_vector(b) { (a, b) } else { (b, a) };
-    let make = |op: Op, srcs: &[Src]| Some(Instruction::vector(gfx, op, VectorDst::Vgpr(dst), srcs));
+    let make = |op: Op, srcs: &[Src]| Some(Instruction::vector(isa, op, VectorDst::Vgpr(dst), srcs));
     if c == Src::Vgpr(dst) && is_vector(second) {
         return make(Op::VFmacF32, &[first, second]);
     }
@@ -51,11 +50,12 @@ fn fused(gfx: Gpu, f: &VectorFields) -> Option<Instruction> {
 mod tests {
     use super::*;
     use crate::isa::{Sgpr, Vgpr};
+    use crate::target::Gpu;
     use crate::target::WaveSize;
 
     fn text(op: Op, dst: u8, srcs: &[Src]) -> Option<String> {
-        let inst = Instruction::vector(Gpu::Gfx1030, op, VectorDst::Vgpr(Vgpr(dst)), srcs);
-        Some(shorter(Gpu::Gfx1030, &inst)?.text(WaveSize::W32))
+        let inst = Instruction::vector(Isa::of(Gpu::Gfx1030), op, VectorDst::Vgpr(Vgpr(dst)), srcs);
+        Some(shorter(Isa::of(Gpu::Gfx1030), &inst)?.text(WaveSize::W32))
     }
 
     #[test]

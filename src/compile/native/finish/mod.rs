@@ -7,9 +7,9 @@ use super::code::Code;
 
 /// Improves the code.
 pub fn run(code: &mut Code) {
-    let gfx = code.gfx;
+    let isa = code.isa;
     for item in code.items.iter_mut().filter(|item| item.open.is_none()) {
-        if let Some(shorter) = forms::shorter(gfx, &item.inst) {
+        if let Some(shorter) = forms::shorter(isa, &item.inst) {
             item.inst = shorter;
         }
     }

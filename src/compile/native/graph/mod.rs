@@ -168,7 +168,7 @@ impl Picture<'_> {
 }
 
 fn is_memory(f: &MachineFunction, inst: &MachineInst) -> bool {
-    matches!(inst.extra, Extra::Export { .. }) || inst.is(f.gfx, Traits::LOADS.or(Traits::STORES).or(Traits::ATOMIC))
+    matches!(inst.extra, Extra::Export { .. }) || inst.is(f.isa, Traits::LOADS.or(Traits::STORES).or(Traits::ATOMIC))
 }
 
 /// Escapes text for use between tags.

@@ -41,14 +41,14 @@ pub const fn is_scalar(format: Format) -> bool {
 impl MachineFunction {
     /// Whether an instruction reads SCC.
     pub fn reads_scc(&self, inst: &MachineInst) -> bool {
-        inst.is(self.gfx, Traits::SCC_IN)
+        inst.is(self.isa, Traits::SCC_IN)
             || self.uses(inst).iter().any(|one| one.what == OperandValue::Fixed(PhysReg::SCC))
     }
 
     /// Whether an instruction may change the set of active lanes.
     pub fn writes_exec(&self, inst: &MachineInst) -> bool {
         let named = |one: &Operand| matches!(one.what, OperandValue::Fixed(PhysReg(126 | 127)));
-        inst.is(self.gfx, Traits::EXEC_OUT.or(Traits::EXEC_COMBINED)) || self.defs(inst).iter().any(named)
+        inst.is(self.isa, Traits::EXEC_OUT.or(Traits::EXEC_COMBINED)) || self.defs(inst).iter().any(named)
     }
 
     /// The register class of definition run `n` of an instruction; a [`Pseudo::Copy`] may define any class.
@@ -57,7 +57,7 @@ impl MachineFunction {
             Opcode::Pseudo(Pseudo::Copy) => Wants::Any,
             Opcode::Pseudo(_) => Wants::Scalar,
             Opcode::Isa(op) => {
-                let row = op.entry(self.gfx);
+                let row = self.isa.row(op);
                 let mask = row.dst_kind(n) == OperandKind::Mask || n > 0 || row.is(Traits::SCALAR_RESULT);
                 let vector_arithmetic = row.format.is_short_vector() || row.format == Format::Vop3;
                 if is_scalar(row.format) || (vector_arithmetic && mask) { Wants::Scalar } else { Wants::Vector }
@@ -77,7 +77,7 @@ impl MachineFunction {
             Opcode::Pseudo(Pseudo::Return) => Wants::Vector,
             Opcode::Pseudo(_) => Wants::Any,
             Opcode::Isa(op) => {
-                let row = op.entry(self.gfx);
+                let row = self.isa.row(op);
                 // A tied operand may be copied to the result's register, whatever its class.
                 if inst.tied && n + 1 == count {
                     return if self.def_wants(inst, 0) == Wants::Scalar { Wants::Scalar } else { Wants::Any };

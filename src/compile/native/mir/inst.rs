@@ -3,9 +3,8 @@
 
 use crate::ir::SymbolId;
 use crate::isa::instruction::{CachePolicy, Dpp16, Modifiers, Sdwa};
-use crate::isa::{Op, Traits};
+use crate::isa::{Isa, Op, Traits};
 use crate::reloc::symbol::PartLetter;
-use crate::target::Gpu;
 use std::ops::Range;
 
 /// An instruction. Its operands are in [`super::MachineFunction::operands`], definitions first. Order of uses by
@@ -205,8 +204,8 @@ impl MachineInst {
     }
 
     /// Whether its row in the table has any of these traits.
-    pub fn is(&self, gfx: Gpu, traits: Traits) -> bool {
-        self.isa().is_some_and(|op| op.entry(gfx).is(traits))
+    pub fn is(&self, isa: &'static Isa, traits: Traits) -> bool {
+        self.isa().is_some_and(|op| isa.row(op).is(traits))
     }
 
     /// Whether it writes a result before it has read all sources.
@@ -221,7 +220,7 @@ impl MachineInst {
     }
 
     /// Whether it changes SCC.
-    pub fn writes_scc(&self, gfx: Gpu) -> bool {
-        self.op == Opcode::Pseudo(Pseudo::TableAddress) || self.is(gfx, Traits::SCC_OUT)
+    pub fn writes_scc(&self, isa: &'static Isa) -> bool {
+        self.op == Opcode::Pseudo(Pseudo::TableAddress) || self.is(isa, Traits::SCC_OUT)
     }
 }

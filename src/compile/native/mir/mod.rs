@@ -33,7 +33,8 @@ pub mod verify;
 pub use inst::{Extra, LinkedDescriptor, MachineInst, Opcode, Pseudo};
 pub use operand::{Operand, OperandValue, PhysReg, RegisterClass, Val};
 
-use crate::target::{Gpu, Stage, WaveSize};
+use crate::isa::Isa;
+use crate::target::{Stage, WaveSize};
 use crate::workspace::List;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -135,7 +136,7 @@ pub struct EntryValue {
 #[derive(Clone, Debug)]
 pub struct MachineFunction {
     /// Generation.
-    pub gfx: Gpu,
+    pub isa: &'static Isa,
     /// Stage.
     pub stage: Stage,
     /// Lanes of a wave.
@@ -168,9 +169,9 @@ impl MachineFunction {
     }
 
     /// An empty function.
-    pub fn new(gfx: Gpu, stage: Stage, wave: WaveSize) -> Self {
+    pub fn new(isa: &'static Isa, stage: Stage, wave: WaveSize) -> Self {
         Self {
-            gfx,
+            isa,
             stage,
             wave,
             blocks: List::default(),
@@ -193,7 +194,7 @@ impl MachineFunction {
             address_high: self.address_high,
             scratch_bytes: self.scratch_bytes,
             descriptors: self.descriptors.clone(),
-            ..Self::new(self.gfx, self.stage, self.wave)
+            ..Self::new(self.isa, self.stage, self.wave)
         }
     }
 

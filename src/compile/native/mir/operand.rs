@@ -23,8 +23,8 @@ pub enum RegisterClass {
     Vector,
 }
 
-/// A machine register, by its 9-bit code as a source operand: SGPRs from 0, VCC 106 and 107, M0 124, null 125, EXEC 126
-/// and 127, SCC 253, VGPRs from 256.
+/// A machine register, by its place among all: a scalar one by its own ([`crate::isa::Scalar::index`]), a value of the
+/// hardware by its own ([`crate::isa::Special::index`]), VGPRs from 256.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PhysReg(pub u16);
 

@@ -87,7 +87,7 @@ impl MachineFunction {
             text.push_str(" = ");
         }
         match inst.op {
-            Opcode::Isa(op) => text.push_str(op.entry(self.gfx).mnemonic),
+            Opcode::Isa(op) => text.push_str(self.isa.row(op).mnemonic),
             Opcode::Pseudo(pseudo) => text.push_str(&format!("{pseudo:?}").to_lowercase()),
         }
         let uses = self.list(self.uses(inst));

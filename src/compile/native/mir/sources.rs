@@ -44,7 +44,7 @@ impl MachineFunction {
 
     /// Whether the long form of a vector operation supports these operands, each a single one.
     pub fn takes(&self, op: Op, uses: &[Operand]) -> bool {
-        let entry = op.entry(self.gfx);
+        let entry = self.isa.row(op);
         let each = uses.iter().enumerate();
         each.clone().all(|(i, one)| entry.vector_source(&VectorForm::Long, i).accepts(self.example(*one)))
             && entry.has_form(&VectorForm::Long)

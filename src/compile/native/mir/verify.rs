@@ -258,7 +258,7 @@ impl Verify<'_> {
         }
         if let Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. } = block.term {
             let (before, tail) = f.insts_of(block).split_at((block.tail - block.insts.start) as usize);
-            if tail.iter().any(|inst| inst.writes_scc(f.gfx)) || !before.iter().any(|inst| inst.writes_scc(f.gfx)) {
+            if tail.iter().any(|inst| inst.writes_scc(f.isa)) || !before.iter().any(|inst| inst.writes_scc(f.isa)) {
                 return bug("a branch on SCC that the block does not set, or sets in its tail");
             }
         }

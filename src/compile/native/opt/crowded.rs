@@ -138,6 +138,7 @@ mod tests {
     use super::*;
     use crate::ir::parse::parse;
     use crate::ir::verify::verify_between;
+    use crate::isa::Isa;
     use crate::target::Gpu;
 
     #[test]
@@ -159,7 +160,7 @@ mod tests {
             list(10, ""),
         ))
         .expect("a shader");
-        run(&mut shader, RegisterLimits { sgprs: 8, ..RegisterLimits::new(Gpu::Gfx1030, 8) });
+        run(&mut shader, RegisterLimits { sgprs: 8, ..RegisterLimits::new(Isa::of(Gpu::Gfx1030), 8) });
         assert_eq!(shader.block(BlockId(1)).params.len(), 8, "{shader}");
         verify_between(&shader).unwrap_or_else(|why| panic!("{why}\n{shader}"));
     }

@@ -202,7 +202,7 @@ impl Builder<'_> {
                 _ => {}
             }
         }
-        if inst.is(f.gfx, Traits::EXEC_OUT.or(Traits::EXEC_COMBINED)) {
+        if inst.is(f.isa, Traits::EXEC_OUT.or(Traits::EXEC_COMBINED)) {
             self.write(whole(PhysReg::EXEC), cycles);
         }
     }
@@ -321,7 +321,7 @@ const fn whole(reg: PhysReg) -> Held {
 fn implied_reads(f: &MachineFunction, inst: &MachineInst) -> impl Iterator<Item = PhysReg> + use<> {
     let lanes = match inst.op {
         Opcode::Isa(op) => {
-            let row = op.entry(f.gfx);
+            let row = f.isa.row(op);
             let reads = if is_scalar(row.format) {
                 row.is(Traits::EXEC_IN.or(Traits::EXEC_COMBINED))
             } else {
@@ -333,7 +333,7 @@ fn implied_reads(f: &MachineFunction, inst: &MachineInst) -> impl Iterator<Item 
         Opcode::Pseudo(Pseudo::Copy) => Some(PhysReg::EXEC),
         Opcode::Pseudo(_) => None,
     };
-    let m0 = inst.is(f.gfx, Traits::M0_IN).then_some(PhysReg::M0);
-    let vcc = inst.is(f.gfx, Traits::VCC_IN).then_some(PhysReg::VCC);
+    let m0 = inst.is(f.isa, Traits::M0_IN).then_some(PhysReg::M0);
+    let vcc = inst.is(f.isa, Traits::VCC_IN).then_some(PhysReg::VCC);
     lanes.into_iter().chain(m0).chain(vcc)
 }

@@ -69,7 +69,7 @@ pub(super) fn ordering(f: &MachineFunction, inst: &MachineInst) -> Ordering {
         Opcode::Pseudo(Pseudo::Return) => return Ordering::All,
         Opcode::Pseudo(Pseudo::Copy | Pseudo::Choose | Pseudo::TableAddress) => return Ordering::Free,
     };
-    let row = op.entry(f.gfx);
+    let row = f.isa.row(op);
     // The address of the code must be known before the addresses that use the other half of its register pair.
     if row.is(WITH_ALL) || op == Op::SGetpcB64 {
         return Ordering::All;

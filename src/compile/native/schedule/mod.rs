@@ -102,8 +102,8 @@ impl Scheduler {
     pub fn run(&mut self, f: &mut MachineFunction, spare: &[Option<u32>]) -> ScheduleStats {
         let mut stats = ScheduleStats::default();
         let most = self.peaks.iter().map(|peak| peak.vectors).max().unwrap_or(0);
-        stats.waves = f.gfx.facts().waves(most, f.wave);
-        let vectors = f.gfx.facts().vgprs_for(stats.waves, f.wave).min(self.limits.vgprs.into());
+        stats.waves = f.isa.facts().waves(most, f.wave);
+        let vectors = f.isa.facts().vgprs_for(stats.waves, f.wave).min(self.limits.vgprs.into());
         let (mut graph, mut past) = (Graph::default(), Past::default());
         for (n, id) in f.block_ids().enumerate() {
             if self.found[n].spare != Some(spare[n]) {

@@ -10,11 +10,11 @@ use crate::compile::native::mir::{
 };
 use crate::compile::native::tests::writer::Writer;
 use crate::isa::instruction::CachePolicy;
-use crate::isa::{Format, Op, Traits};
+use crate::isa::{Format, Isa, Op, Traits};
 use crate::target::{Gpu, WaveSize};
 
 fn limits() -> RegisterLimits {
-    RegisterLimits::new(Gpu::Gfx1030, 256)
+    RegisterLimits::new(Isa::of(Gpu::Gfx1030), 256)
 }
 
 /// The registers and memory that an instruction reads and writes, except values that are defined once.
@@ -28,7 +28,7 @@ fn touched(f: &MachineFunction, inst: &MachineInst) -> (Vec<String>, Vec<String>
         each.collect()
     };
     let (mut reads, mut writes) = (named(f.uses(inst)), named(f.defs(inst)));
-    let Some(row) = inst.isa().map(|op| op.entry(f.gfx)) else { return (reads, writes) };
+    let Some(row) = inst.isa().map(|op| f.isa.row(op)) else { return (reads, writes) };
     let vector =
         !matches!(row.format, Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp | Format::Smem);
     if vector && !row.is(Traits::ANY_LANES) || row.is(Traits::EXEC_IN.or(Traits::EXEC_COMBINED)) {
@@ -68,7 +68,7 @@ fn scc_sources(f: &MachineFunction, block: &MachineBlock) -> Vec<(u32, Option<u3
         if touched(f, inst).0.iter().any(|one| one == "scc") {
             out.push((inst.operands, writer));
         }
-        if inst.writes_scc(f.gfx) {
+        if inst.writes_scc(f.isa) {
             writer = Some(inst.operands);
         }
     }

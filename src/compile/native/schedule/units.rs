@@ -87,7 +87,7 @@ impl AllUnits {
         let mut end = insts.end;
         for n in insts.clone().rev() {
             let inst = &f.insts[n as usize];
-            live &= !inst.writes_scc(f.gfx);
+            live &= !inst.writes_scc(f.isa);
             live |= f.reads_scc(inst);
             if !live || n == insts.start {
                 ends.push((n, end));
@@ -112,7 +112,7 @@ fn unit(f: &MachineFunction, first: u32, end: u32) -> Unit {
 /// The latency class of an instruction.
 pub(super) fn latency(f: &MachineFunction, inst: &MachineInst) -> Latency {
     match inst.op {
-        Opcode::Isa(op) => op.entry(f.gfx).latency,
+        Opcode::Isa(op) => f.isa.row(op).latency,
         Opcode::Pseudo(Pseudo::Copy) => Latency::Valu,
         Opcode::Pseudo(Pseudo::Choose | Pseudo::TableAddress) => Latency::Salu,
         Opcode::Pseudo(_) => Latency::None,
@@ -120,7 +120,7 @@ pub(super) fn latency(f: &MachineFunction, inst: &MachineInst) -> Latency {
 }
 
 fn load(f: &MachineFunction, inst: &MachineInst) -> Option<Load> {
-    let row = inst.isa()?.entry(f.gfx);
+    let row = f.isa.row(inst.isa()?);
     if !row.is(Traits::LOADS) {
         return None;
     }

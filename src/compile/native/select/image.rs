@@ -6,8 +6,7 @@ use crate::compile::native::widths::FORMAT_LOADS;
 use crate::error::{Error, Result};
 use crate::ir::{Access, AtomicOp, Bits, LodMode, MimgDim, MimgInst, MimgOp, Value};
 use crate::isa::instruction::{Addresses, CachePolicy};
-use crate::isa::{Op, Traits, sampling};
-use crate::target::Family;
+use crate::isa::{Isa, Op, Traits};
 
 impl Selector<'_> {
     /// One image instruction.
@@ -71,7 +70,7 @@ impl Selector<'_> {
             _ => {
                 let result = result.ok_or_else(|| Error::bug("native: an image read without a result"))?;
                 let op = match inst.op {
-                    MimgOp::Sample | MimgOp::Gather4 => sampling_op(self.gfx.family(), inst)?,
+                    MimgOp::Sample | MimgOp::Gather4 => sampling_op(self.isa, inst)?,
                     MimgOp::GetLod => Op::ImageGetLod,
                     MimgOp::LoadMip => Op::ImageLoadMip,
                     MimgOp::GetResinfo => Op::ImageGetResinfo,
@@ -224,7 +223,7 @@ impl Selector<'_> {
     }
 }
 
-fn sampling_op(family: Family, inst: &MimgInst) -> Result<Op> {
+fn sampling_op(isa: &Isa, inst: &MimgInst) -> Result<Op> {
     let present = [
         (inst.op == MimgOp::Gather4, Traits::FOUR),
         (inst.compare, Traits::REFERENCE),
@@ -236,5 +235,5 @@ fn sampling_op(family: Family, inst: &MimgInst) -> Result<Op> {
         (inst.offset, Traits::OFFSET),
     ];
     let modifiers = present.iter().filter(|(is, _)| *is).fold(Traits::NONE, |all, (_, one)| all.or(*one));
-    sampling(family, modifiers).ok_or_else(|| Error::bug(format!("native: no image instruction for {inst:?}")))
+    isa.sampling(modifiers).ok_or_else(|| Error::bug(format!("native: no image instruction for {inst:?}")))
 }

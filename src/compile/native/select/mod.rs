@@ -37,9 +37,10 @@ use crate::error::{Context, Error, Result};
 use crate::ir::cfg::Cfg;
 use crate::ir::uniform::Uniformity;
 use crate::ir::{self, ConstTableId, InstId, Op as IrOp, Shader, Value};
+use crate::isa::Isa;
 use crate::isa::Op;
 use crate::metadata::interface::StageInterface;
-use crate::target::{Gpu, WaveSize};
+use crate::target::WaveSize;
 use crate::workspace::{Kept, List, filled};
 use bools::Bool;
 use smallvec::SmallVec;
@@ -66,7 +67,7 @@ enum Made {
 struct Selector<'a> {
     shader: &'a Shader,
     cfg: Arc<Cfg>,
-    gfx: Gpu,
+    isa: &'static Isa,
     wave: WaveSize,
     layout: &'a BlockLayout,
     plan: &'a Plan,
@@ -122,12 +123,12 @@ pub fn select(
     uniformity: &Uniformity,
 ) -> Result<MachineFunction> {
     let info = shader.lower.as_ref().ok_or_else(|| Error::bug("native: an upper-level shader"))?;
-    let gfx = interface.target;
-    let f = MachineFunction::new(gfx, shader.stage, info.wave);
+    let isa = Isa::of(interface.target);
+    let f = MachineFunction::new(isa, shader.stage, info.wave);
     let mut selector = Selector {
         shader,
         cfg: shader.cfg(),
-        gfx,
+        isa,
         wave: info.wave,
         layout,
         plan,

@@ -293,7 +293,7 @@ impl Selector<'_> {
     /// Adapts operands to a vector instruction: at most as many scalar values as it reads, one literal, vector
     /// registers where required.
     pub(super) fn fit(&mut self, op: Op, mut uses: Operands) -> Operands {
-        let entry = op.entry(self.gfx);
+        let entry = self.isa.row(op);
         let long = !entry.has_form(&VectorForm::Long);
         for (i, operand) in uses.iter_mut().enumerate() {
             let form = if long { VectorForm::Short } else { VectorForm::Long };

@@ -3,6 +3,7 @@
 use crate::compile::native::mir::{
     Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, RegisterClass, Term, Val, run_of,
 };
+use crate::isa::Isa;
 use crate::isa::Op;
 use crate::target::{Gpu, Stage, WaveSize};
 
@@ -11,7 +12,7 @@ pub struct Writer(pub MachineFunction);
 
 impl Writer {
     pub fn new() -> Self {
-        Self(MachineFunction::new(Gpu::Gfx1030, Stage::Compute, WaveSize::W32))
+        Self(MachineFunction::new(Isa::of(Gpu::Gfx1030), Stage::Compute, WaveSize::W32))
     }
 
     pub fn push(&mut self, op: Op, def: Option<RegisterClass>, uses: &[Operand], extra: Extra) -> Val {

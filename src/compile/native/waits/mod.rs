@@ -11,8 +11,7 @@ use super::code::{Code, CodeBlock, Item};
 use super::mir::Term;
 use crate::error::{Error, Result};
 use crate::isa::instruction::{Fields, ScalarFields};
-use crate::isa::{Effects, Instruction, Op, RegisterSet, Scalar, Src, Traits, Waitcnt};
-use crate::target::Gpu;
+use crate::isa::{Effects, Instruction, Isa, Op, RegisterSet, Scalar, Src, Traits, Waitcnt};
 use crate::workspace::{List, filled};
 use counter::Pending;
 use state::{SavedState, State, Wait, explicit};
@@ -38,10 +37,10 @@ pub fn insert(code: &mut Code, awaited: &RegisterSet) -> Result<()> {
             Some(point) => {
                 state.load(point, &before.pending);
                 walk(code, &effects, block, &mut state, |wait, item| {
-                    push(code.gfx, wait, &mut items);
+                    push(code.isa, wait, &mut items);
                     if let Some(item) = item {
                         if float_atomics && item.inst.entry.op == Op::SDenormMode {
-                            items.push(Item::new(Instruction::program(code.gfx, Op::SNop, ATOMIC_TO_DENORM)));
+                            items.push(Item::new(Instruction::program(code.isa, Op::SNop, ATOMIC_TO_DENORM)));
                         }
                         items.push(*item);
                     }
@@ -129,12 +128,12 @@ fn walk(
     visit(wait, None);
 }
 
-fn push(gfx: Gpu, wait: Wait, items: &mut List<Item>) {
+fn push(isa: &'static Isa, wait: Wait, items: &mut List<Item>) {
     if wait.counts != Waitcnt::NONE {
-        items.push(Item::new(Instruction::wait(gfx, wait.counts)));
+        items.push(Item::new(Instruction::wait(isa, wait.counts)));
     }
     if wait.vs != Wait::NONE.vs {
         let fields = ScalarFields { dst: None, srcs: [Some(Src::Scalar(Scalar::Null)), None], imm: wait.vs.into() };
-        items.push(Item::new(Instruction::new(gfx, Op::SWaitcntVscnt, Fields::Scalar(fields))));
+        items.push(Item::new(Instruction::new(isa, Op::SWaitcntVscnt, Fields::Scalar(fields))));
     }
 }

@@ -8,6 +8,7 @@ use crate::compile::native::mir::{
     BlockId, Cond, Edge, EntryValue, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue,
     PhysReg, Pseudo, RegisterClass, Term, Val,
 };
+use crate::isa::Isa;
 use crate::isa::Op;
 use crate::isa::instruction::{CachePolicy, Modifiers};
 use crate::target::{Gpu, Stage, WaveSize};
@@ -29,7 +30,7 @@ pub struct Shape {
 pub fn generate(shape: Shape) -> MachineFunction {
     let mut it = Generator {
         random: shape.seed ^ 0x9e37_79b9_7f4a_7c15,
-        f: MachineFunction::new(Gpu::Gfx1030, Stage::Compute, shape.wave),
+        f: MachineFunction::new(Isa::of(Gpu::Gfx1030), Stage::Compute, shape.wave),
         open: None,
         labels: Vec::new(),
         ends: Vec::new(),

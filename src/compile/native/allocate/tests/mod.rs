@@ -10,6 +10,7 @@ use crate::compile::native::mir::{
 };
 use crate::compile::native::tests::writer::Writer;
 use crate::error::ErrorKind;
+use crate::isa::Isa;
 use crate::isa::Op;
 use crate::target::{Gpu, WaveSize};
 use generate::{Shape, generate};
@@ -41,7 +42,7 @@ fn shapes(count: u64, size: u32, live: u32) -> impl Iterator<Item = Shape> {
 
 #[test]
 fn random_functions_keep_their_meaning() {
-    let limits = RegisterLimits::new(Gpu::Gfx1030, 256);
+    let limits = RegisterLimits::new(Isa::of(Gpu::Gfx1030), 256);
     let mut refused = 0;
     for shape in shapes(60, 60, 4) {
         refused += u32::from(allocated(&generate(shape), limits, &format!("{shape:?}")).is_none());
@@ -56,7 +57,7 @@ fn few_registers_make_values_leave() {
     for (vgprs, sgprs, live) in cases {
         let mut refused = 0;
         for shape in shapes(10, 60, live) {
-            let limits = RegisterLimits { sgprs, ..RegisterLimits::new(Gpu::Gfx1030, vgprs) };
+            let limits = RegisterLimits { sgprs, ..RegisterLimits::new(Isa::of(Gpu::Gfx1030), vgprs) };
             refused += u32::from(allocated(&generate(shape), limits, &format!("{limits:?} of {shape:?}")).is_none());
         }
         // Eight registers are too few for address and data of an image access.
@@ -95,7 +96,7 @@ fn masks_leave_for_lanes_and_for_memory() {
 fn many_random_functions() {
     for (vgprs, sgprs, size, live) in [(256, 104, 60, 4), (256, 104, 300, 20), (20, 64, 80, 10), (12, 48, 40, 3)] {
         for shape in shapes(400, size, live).skip(200) {
-            let limits = RegisterLimits { sgprs, ..RegisterLimits::new(Gpu::Gfx1030, vgprs) };
+            let limits = RegisterLimits { sgprs, ..RegisterLimits::new(Isa::of(Gpu::Gfx1030), vgprs) };
             let after = allocated(&generate(shape), limits, &format!("{limits:?} of {shape:?}"));
             assert!(after.is_some() || vgprs < 256, "{limits:?} of {shape:?} refused");
         }
@@ -105,8 +106,10 @@ fn many_random_functions() {
 #[test]
 fn values_that_do_not_live_at_the_same_time_share_a_place() {
     const AT_ONCE: u8 = 60;
-    for (class, limits) in [(RegisterClass::Vector, [104, 16]), (RegisterClass::Scalar, [20, 64])]
-        .map(|(class, [sgprs, vgprs])| (class, RegisterLimits { sgprs, ..RegisterLimits::new(Gpu::Gfx1030, vgprs) }))
+    for (class, limits) in
+        [(RegisterClass::Vector, [104, 16]), (RegisterClass::Scalar, [20, 64])].map(|(class, [sgprs, vgprs])| {
+            (class, RegisterLimits { sgprs, ..RegisterLimits::new(Isa::of(Gpu::Gfx1030), vgprs) })
+        })
     {
         let mut w = Writer::new();
         let address = w.push(Op::VMovB32, Some(RegisterClass::Vector), &[Operand::constant(0)], Extra::None);
@@ -152,7 +155,7 @@ fn the_checker_finds_wrong_registers_and_missing_moves() {
     use MaskPlaces::{Lanes, Scalars, Scratch};
     let cases = [(256, Scalars), (16, Scalars), (256, Lanes), (24, Scratch)];
     for (vgprs, masks, shape) in cases.into_iter().flat_map(|(n, masks)| shapes(2, 20, 2).map(move |s| (n, masks, s))) {
-        let limits = RegisterLimits { masks, ..RegisterLimits::new(Gpu::Gfx1030, vgprs) };
+        let limits = RegisterLimits { masks, ..RegisterLimits::new(Isa::of(Gpu::Gfx1030), vgprs) };
         let f = generate(shape);
         let Some(good) = allocated(&f, limits, "the unharmed one") else { continue };
         let mut plant = |bad: &dyn Fn() -> Allocated| {
@@ -207,7 +210,7 @@ fn the_checker_finds_merged_loads_that_overwrite_their_address() {
         let x = w.push(Op::VMovB32, Some(RegisterClass::Vector), &[Operand::val(loaded[5])], Extra::None);
         w.store(x, x, 0);
         let f = w.done();
-        let limits = RegisterLimits::new(Gpu::Gfx1030, 64);
+        let limits = RegisterLimits::new(Isa::of(Gpu::Gfx1030), 64);
         let good = allocated(&f, limits, "the unharmed one").expect("few registers");
         let scalars = |f: &MachineFunction, at: usize| match f.operands[at].what {
             OperandValue::Fixed(reg) if reg.as_vgpr().is_none() => Some(reg),
@@ -244,7 +247,7 @@ fn without(good: &Allocated, n: usize) -> Allocated {
 
 #[test]
 fn the_same_input_gives_the_same_output() {
-    let limits = RegisterLimits::new(Gpu::Gfx1030, 64);
+    let limits = RegisterLimits::new(Isa::of(Gpu::Gfx1030), 64);
     for shape in shapes(10, 80, 6) {
         let [a, b] = [0, 1].map(|_| allocate(&generate(shape), limits).map(|after| after.function.to_string()));
         assert_eq!(a, b);

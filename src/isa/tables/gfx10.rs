@@ -1,12 +1,12 @@
-//! The instructions of gfx10.3: one row each.
+//! The instructions of gfx10: one row each.
 //!
 //! Columns: the operation, its format, its opcode in the format, the mnemonic, registers written, values read, latency
 //! class, traits (all properties other than operands), and after `=>` the operation of an atomic. Sorted by format,
-//! then opcode. The long forms of VOP1, VOP2 and VOPC in VOP3 follow from their rows (`entry` in the parent module).
+//! then opcode. The long forms of VOP1, VOP2 and VOPC in VOP3 follow from their rows (`Isa::by_number`).
 //! Names and opcodes are checked against the disassembler's in `testdata/isa/opcodes-gfx1030.tsv`, operands and
 //! modifiers by the tests in `oracle`.
 
-opcodes! {
+rows! {
     SAddU32 Sop2 0 "s_add_u32" [B32] [B32 B32] Salu [SCC_OUT];
     SSubU32 Sop2 1 "s_sub_u32" [B32] [B32 B32] Salu [SCC_OUT];
     SAddI32 Sop2 2 "s_add_i32" [B32] [B32 B32] Salu [SCC_OUT];

@@ -1,0 +1,404 @@
+//! Where the fields of an instruction are: one table for each encoding, from which code is encoded and decoded.
+//!
+//! Bits are counted through the dwords of an instruction, so bit 32 is the lowest of the second dword, as the
+//! instruction set documents count them. A field that an encoding lacks is [`Field::NONE`]: it reads as 0, and nothing
+//! but 0 can be stored in it.
+
+mod gfx10;
+
+use super::Format;
+pub(super) use gfx10::GFX10;
+
+/// A field of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    /// Its lowest bit.
+    low: u8,
+    /// Number of adjacent bits.
+    width: u8,
+    /// Place of one more bit, the highest of the value; `NOWHERE` if there is none.
+    top: u8,
+    /// The value has a sign.
+    signed: bool,
+}
+
+const NOWHERE: u8 = u8::MAX;
+
+impl Field {
+    /// A field that the encoding lacks.
+    pub(super) const NONE: Self = bits(0, 0);
+
+    /// Number of bits of its value.
+    pub(super) const fn width(self) -> u32 {
+        self.width as u32 + (self.top != NOWHERE) as u32
+    }
+
+    /// Its value in an instruction, its sign not extended.
+    pub(super) const fn get(self, word: u128) -> u32 {
+        let value = (word >> self.low) as u32 & mask(self.width);
+        if self.top == NOWHERE { value } else { value | (word >> self.top & 1) as u32 * (1 << self.width) }
+    }
+
+    /// Its value in an instruction as a number, with its sign if it has one.
+    pub(super) const fn number(self, word: u128) -> i32 {
+        let unused = 32 - self.width();
+        let value = self.get(word) << unused;
+        if self.signed { value.cast_signed() >> unused } else { (value >> unused).cast_signed() }
+    }
+
+    /// A value of at most eight bits.
+    pub(super) const fn small(self, word: u128) -> u8 {
+        self.get(word) as u8
+    }
+
+    /// Whether a field of one bit is set.
+    pub(super) const fn is_set(self, word: u128) -> bool {
+        self.get(word) != 0
+    }
+
+    /// The bits of an instruction that hold this value; `None` if it does not fit.
+    pub(super) const fn put(self, value: u32) -> Option<u128> {
+        if self.width() < 32 && value >> self.width() != 0 {
+            return None;
+        }
+        let low = ((value & mask(self.width)) as u128) << self.low;
+        Some(if self.top == NOWHERE { low } else { low | ((value >> self.width) as u128) << self.top })
+    }
+
+    /// The bits of an instruction that hold this number; `None` if it does not fit.
+    pub(super) const fn put_number(self, number: i32) -> Option<u128> {
+        let word = number.cast_unsigned() & mask(self.width() as u8);
+        match self.put(word) {
+            Some(bits) if self.number(bits) == number => Some(bits),
+            _ => None,
+        }
+    }
+}
+
+const fn mask(width: u8) -> u32 {
+    if width >= 32 { u32::MAX } else { (1 << width) - 1 }
+}
+
+/// Bits `high` to `low`, as the documents write them; no bits if both are 0 and the field is [`Field::NONE`].
+const fn field(high: u8, low: u8) -> Field {
+    bits(low, high - low + 1)
+}
+
+const fn bits(low: u8, width: u8) -> Field {
+    Field { low, width, top: NOWHERE, signed: false }
+}
+
+const fn bit(at: u8) -> Field {
+    bits(at, 1)
+}
+
+impl Field {
+    /// The same with one more bit, the highest of the value, elsewhere.
+    const fn and(self, top: u8) -> Self {
+        Self { top, ..self }
+    }
+
+    const fn with_sign(self) -> Self {
+        Self { signed: true, ..self }
+    }
+}
+
+/// How a format's first dword begins: the bits of `mask` are those of `value`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prefix {
+    pub(super) format: Format,
+    mask: u32,
+    pub(super) value: u32,
+}
+
+/// A format that begins with these `count` highest bits.
+const fn prefix(format: Format, count: u32, value: u32) -> Prefix {
+    Prefix { format, mask: u32::MAX << (32 - count), value: value << (32 - count) }
+}
+
+/// Fields of a scalar format.
+#[derive(Debug)]
+pub(super) struct ScalarLayout {
+    pub(super) op: Field,
+    pub(super) dst: Field,
+    pub(super) srcs: [Field; 2],
+    /// Constant of 16 bits.
+    pub(super) imm: Field,
+}
+
+/// Fields of scalar memory.
+#[derive(Debug)]
+pub(super) struct SmemLayout {
+    pub(super) op: Field,
+    pub(super) data: Field,
+    /// Half of the number of the first register of address or descriptor.
+    pub(super) base: Field,
+    pub(super) offset: Field,
+    pub(super) soffset: Field,
+    pub(super) glc: Field,
+    pub(super) dlc: Field,
+}
+
+/// Fields of a vector format of one dword.
+#[derive(Debug)]
+pub(super) struct ShortLayout {
+    pub(super) op: Field,
+    pub(super) dst: Field,
+    /// Source 0, any operand, and source 1, a VGPR.
+    pub(super) srcs: [Field; 2],
+}
+
+/// Fields of VOP3 and VOP3P.
+#[derive(Debug)]
+pub(super) struct LongLayout {
+    pub(super) op: Field,
+    pub(super) dst: Field,
+    /// The second result, a mask, in place of `abs` and `op_sel`.
+    pub(super) mask: Field,
+    pub(super) srcs: [Field; 3],
+    pub(super) abs: Field,
+    pub(super) neg: Field,
+    pub(super) neg_hi: Field,
+    pub(super) op_sel: Field,
+    pub(super) op_sel_hi: Field,
+    pub(super) clamp: Field,
+    pub(super) omod: Field,
+}
+
+/// Fields of the dword that selects parts of registers (SDWA).
+#[derive(Debug)]
+pub(super) struct SdwaLayout {
+    pub(super) src0: Field,
+    /// Of a comparison: the register of its result, and whether it is not VCC.
+    pub(super) scalar_dst: Field,
+    pub(super) has_scalar_dst: Field,
+    pub(super) dst_sel: Field,
+    pub(super) dst_unused: Field,
+    pub(super) clamp: Field,
+    pub(super) omod: Field,
+    pub(super) srcs: [SdwaSourceLayout; 2],
+}
+
+/// Fields of a source in that dword.
+#[derive(Debug)]
+pub(super) struct SdwaSourceLayout {
+    pub(super) sel: Field,
+    pub(super) sext: Field,
+    pub(super) neg: Field,
+    pub(super) abs: Field,
+    pub(super) scalar: Field,
+}
+
+/// Fields of the dword that takes source 0 from other lanes of a row (DPP16).
+#[derive(Debug)]
+pub(super) struct Dpp16Layout {
+    pub(super) src0: Field,
+    pub(super) ctrl: Field,
+    pub(super) fi: Field,
+    pub(super) bound_ctrl: Field,
+    /// Of both sources.
+    pub(super) neg: [Field; 2],
+    pub(super) abs: [Field; 2],
+    pub(super) bank_mask: Field,
+    pub(super) row_mask: Field,
+}
+
+/// Fields of the dword that takes source 0 from other lanes of eight (DPP8).
+#[derive(Debug)]
+pub(super) struct Dpp8Layout {
+    pub(super) src0: Field,
+    pub(super) lanes: Field,
+}
+
+/// Fields of interpolation: VINTRP, and what it has of its own in VOP3.
+#[derive(Debug)]
+pub(super) struct InterpLayout {
+    pub(super) op: Field,
+    pub(super) dst: Field,
+    pub(super) src: Field,
+    pub(super) addend: Field,
+    pub(super) attribute: Field,
+    pub(super) channel: Field,
+    pub(super) high: Field,
+}
+
+/// Fields of DS.
+#[derive(Debug)]
+pub(super) struct DsLayout {
+    pub(super) op: Field,
+    pub(super) gds: Field,
+    pub(super) offsets: [Field; 2],
+    pub(super) addr: Field,
+    pub(super) data: [Field; 2],
+    pub(super) dst: Field,
+}
+
+/// Fields of FLAT, SCRATCH and GLOBAL.
+#[derive(Debug)]
+pub(super) struct FlatLayout {
+    pub(super) op: Field,
+    pub(super) offset: Field,
+    pub(super) addr: Field,
+    pub(super) data: Field,
+    pub(super) saddr: Field,
+    pub(super) dst: Field,
+    pub(super) lds: Field,
+    pub(super) glc: Field,
+    pub(super) slc: Field,
+    pub(super) dlc: Field,
+}
+
+/// Fields of MUBUF and MTBUF.
+#[derive(Debug)]
+pub(super) struct BufferLayout {
+    pub(super) op: Field,
+    pub(super) format: Field,
+    pub(super) offset: Field,
+    pub(super) vaddr: Field,
+    pub(super) data: Field,
+    /// A quarter of the number of the descriptor's first register.
+    pub(super) resource: Field,
+    pub(super) soffset: Field,
+    pub(super) offen: Field,
+    pub(super) idxen: Field,
+    pub(super) lds: Field,
+    pub(super) tfe: Field,
+    pub(super) glc: Field,
+    pub(super) slc: Field,
+    pub(super) dlc: Field,
+}
+
+/// Fields of MIMG.
+#[derive(Debug)]
+pub(super) struct ImageLayout {
+    pub(super) op: Field,
+    pub(super) vaddr: Field,
+    pub(super) data: Field,
+    /// A quarter of the numbers of the descriptors' first registers.
+    pub(super) resource: Field,
+    pub(super) sampler: Field,
+    pub(super) dim: Field,
+    pub(super) dmask: Field,
+    /// Number of dwords with further addresses.
+    pub(super) nsa: Field,
+    pub(super) unorm: Field,
+    pub(super) r128: Field,
+    pub(super) tfe: Field,
+    pub(super) lwe: Field,
+    pub(super) a16: Field,
+    pub(super) d16: Field,
+    pub(super) glc: Field,
+    pub(super) slc: Field,
+    pub(super) dlc: Field,
+}
+
+/// Fields of EXP.
+#[derive(Debug)]
+pub(super) struct ExportLayout {
+    pub(super) enabled: Field,
+    pub(super) target: Field,
+    pub(super) compr: Field,
+    pub(super) done: Field,
+    pub(super) vm: Field,
+    pub(super) data: [Field; 4],
+}
+
+/// The encoding of a group of families: the fields of every format.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// Beginnings of the formats, a longer one before a shorter one that it also has.
+    pub(super) prefixes: &'static [Prefix],
+    pub(super) sop2: ScalarLayout,
+    pub(super) sopk: ScalarLayout,
+    pub(super) sop1: ScalarLayout,
+    pub(super) sopc: ScalarLayout,
+    pub(super) sopp: ScalarLayout,
+    pub(super) smem: SmemLayout,
+    pub(super) vop2: ShortLayout,
+    pub(super) vop1: ShortLayout,
+    pub(super) vopc: ShortLayout,
+    pub(super) vop3: LongLayout,
+    pub(super) vop3p: LongLayout,
+    pub(super) sdwa: SdwaLayout,
+    pub(super) dpp16: Dpp16Layout,
+    pub(super) dpp8: Dpp8Layout,
+    pub(super) vintrp: InterpLayout,
+    pub(super) long_interp: InterpLayout,
+    pub(super) ds: DsLayout,
+    pub(super) flat: FlatLayout,
+    pub(super) global: FlatLayout,
+    pub(super) mubuf: BufferLayout,
+    pub(super) mtbuf: BufferLayout,
+    pub(super) mimg: ImageLayout,
+    pub(super) exp: ExportLayout,
+    /// `saddr` of a scratch access without any address.
+    pub(super) no_address: u32,
+}
+
+impl Layout {
+    /// The format that a first dword is of.
+    pub(super) fn format(&self, first: u32) -> Option<Format> {
+        self.prefixes.iter().find(|prefix| first & prefix.mask == prefix.value).map(|prefix| prefix.format)
+    }
+
+    /// What the first dword of a format begins with; `None` if this encoding has no such format.
+    pub(super) const fn prefix(&self, format: Format) -> Option<u32> {
+        let mut n = 0;
+        while n < self.prefixes.len() {
+            if self.prefixes[n].format as usize == format as usize {
+                return Some(self.prefixes[n].value);
+            }
+            n += 1;
+        }
+        None
+    }
+
+    /// Fields of a scalar format; `None` for others.
+    pub(super) const fn scalar(&self, format: Format) -> Option<&ScalarLayout> {
+        match format {
+            Format::Sop2 => Some(&self.sop2),
+            Format::Sopk => Some(&self.sopk),
+            Format::Sop1 => Some(&self.sop1),
+            Format::Sopc => Some(&self.sopc),
+            Format::Sopp => Some(&self.sopp),
+            _ => None,
+        }
+    }
+
+    /// Fields of a vector format of one dword.
+    pub(super) const fn short(&self, format: Format) -> &ShortLayout {
+        match format {
+            Format::Vop1 => &self.vop1,
+            Format::Vopc => &self.vopc,
+            _ => &self.vop2,
+        }
+    }
+
+    /// Fields of FLAT, SCRATCH or GLOBAL.
+    pub(super) const fn flat(&self, format: Format) -> &FlatLayout {
+        match format {
+            Format::Flat => &self.flat,
+            _ => &self.global,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_gives_back_what_it_takes_and_refuses_what_does_not_fit() {
+        let split = bits(16, 3).and(53);
+        assert_eq!((split.width(), split.put(0b1010)), (4, Some(1 << 53 | 0b010 << 16)));
+        assert_eq!((split.get(1 << 53 | 0b010 << 16), split.put(16)), (0b1010, None));
+        let offset = field(52, 32).with_sign();
+        for number in [-(1 << 20), -1, 0, (1 << 20) - 1] {
+            assert_eq!(offset.put_number(number).map(|word| offset.number(word)), Some(number));
+        }
+        assert_eq!((offset.put_number(1 << 20), offset.put_number(-(1 << 20) - 1)), (None, None));
+        let unsigned = field(10, 0);
+        assert_eq!((unsigned.put_number(-1), unsigned.put_number(2047)), (None, Some(2047)));
+        assert_eq!((Field::NONE.put(0), Field::NONE.put(1), Field::NONE.get(u128::MAX)), (Some(0), None, 0));
+    }
+}
