@@ -1,5 +1,6 @@
 //! Measures the emulator in lane operations per second: vector instructions times lanes.
 
+use dovetail::isa::Isa;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dovetail::emu::{Machine, Mode, RunLimits, RunStats, Wave};
 use dovetail::target::{Gpu, WaveSize};
@@ -33,7 +34,7 @@ fn run() -> RunStats {
     let mut machine = Machine::new(Gpu::Gfx1030);
     let mut stats = RunStats::default();
     if let Ok(pc) = machine.load_code(&code) {
-        let mut wave = [Wave::new(WaveSize::W64, pc, Mode(0x1c0), u64::MAX)];
+        let mut wave = [Wave::new(Isa::of(Gpu::Gfx1030), WaveSize::W64, pc, Mode(0x1c0), u64::MAX)];
         assert_eq!(machine.run_group(&mut wave, 0, RunLimits::default(), &mut stats), Ok(()));
     }
     stats

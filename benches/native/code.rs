@@ -37,7 +37,7 @@ pub fn read(words: &[u32], wave: WaveSize) -> Result<Code, String> {
     out.vgprs = estimate::vgprs(&code, wave);
     out.waves = Gpu::Gfx1030.facts().waves(out.vgprs, wave);
     out.loops = estimate::loops(&code).len();
-    out.cycles = estimate::cycles(&code, wave);
+    out.cycles = estimate::cycles(Isa::of(Gpu::Gfx1030), &code, wave);
     Ok(out)
 }
 

@@ -8,8 +8,8 @@
 use crate::error::{Error, Result};
 use crate::isa::instruction::Fields;
 use crate::isa::{
-    CountedAccess, Effects, Instruction, Isa, Latency, Op, RegisterSet, Traits, Waitcnt, disassemble, is_padding,
-    loop_weight,
+    CountedAccess, Counter, Effects, Instruction, Isa, Latency, RegisterSet, Traits, WaitCounts, disassemble,
+    is_padding, loop_weight,
 };
 use crate::target::WaveSize;
 use object::read::elf::ElfFile64;
@@ -62,13 +62,13 @@ pub fn vgprs(code: &[Placed], wave: WaveSize) -> u32 {
 }
 
 /// Cycles of one wave, weighted by loops.
-pub fn cycles(code: &[Placed], wave: WaveSize) -> u64 {
+pub fn cycles(isa: &Isa, code: &[Placed], wave: WaveSize) -> u64 {
     let depths = depths(code);
     let mut it = State { now: 0, ready: vec![0; 512], vm: VecDeque::new(), lgkm: VecDeque::new() };
     let mut sum = 0;
     for (placed, depth) in code.iter().zip(depths) {
         let before = it.now;
-        it.step(&placed.inst, wave);
+        it.step(isa, &placed.inst, wave);
         sum += (it.now - before) * loop_weight(depth);
     }
     sum
@@ -118,10 +118,10 @@ struct State {
 }
 
 impl State {
-    fn step(&mut self, inst: &Instruction, wave: WaveSize) {
+    fn step(&mut self, isa: &Isa, inst: &Instruction, wave: WaveSize) {
         let effects = inst.effects(wave);
         let latency = inst.entry.latency;
-        if let Some(wait) = wait(inst) {
+        if let Some(wait) = isa.waited(inst) {
             self.wait(wait);
         }
         let sources = effects.reads.iter().map(|reg| self.ready[usize::from(reg.index())]).max();
@@ -149,9 +149,9 @@ impl State {
         writes.iter().for_each(|reg| self.ready[usize::from(reg.index())] = at);
     }
 
-    fn wait(&mut self, wait: Waitcnt) {
-        for (queue, count) in [(&mut self.vm, wait.vm), (&mut self.lgkm, wait.lgkm)] {
-            while queue.len() > usize::from(count) {
+    fn wait(&mut self, wait: WaitCounts) {
+        for (queue, counter) in [(&mut self.vm, Counter::Vector), (&mut self.lgkm, Counter::Scalar)] {
+            while queue.len() > usize::from(wait.get(counter)) {
                 self.now = self.now.max(queue.pop_front().unwrap_or(0));
             }
         }
@@ -164,10 +164,4 @@ fn result(latency: Latency) -> u32 {
         Latency::VectorMemory | Latency::Sample | Latency::Lds | Latency::Smem => 1,
         other => other.result(),
     }
-}
-
-/// The counts that an instruction waits for, if it is a wait.
-fn wait(inst: &Instruction) -> Option<Waitcnt> {
-    let Fields::Scalar(fields) = &inst.fields else { return None };
-    (inst.entry.op == Op::SWaitcnt).then(|| Waitcnt::from_imm(fields.imm))
 }

@@ -6,7 +6,7 @@
 use super::code::{Code, StageCode};
 use super::report::{CodeRule, Reporter};
 use crate::isa::instruction::{Fields, Instruction};
-use crate::isa::{Effects, Format, Op, Scalar, Src, Traits, disassemble};
+use crate::isa::{Effects, Format, Isa, Op, Scalar, Src, Traits, disassemble};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A reachable instruction.
@@ -51,6 +51,7 @@ pub(super) struct Block {
 
 /// Control-flow graph of one stage.
 pub(super) struct Graph {
+    pub isa: &'static Isa,
     /// Sorted by offset.
     pub steps: Vec<Step>,
     /// Sorted by offset.
@@ -98,7 +99,7 @@ impl Graph {
             block.next = targets.filter_map(|at| starts.get(&at).copied()).collect();
             block.next.dedup();
         }
-        Self { entry: starts.get(&entry).copied().unwrap_or(0), steps, blocks }
+        Self { isa: code.isa, entry: starts.get(&entry).copied().unwrap_or(0), steps, blocks }
     }
 
     /// The block that a branch targets.

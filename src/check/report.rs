@@ -237,7 +237,7 @@ impl<'a> Reporter<'a> {
         let part = self.code.part(at);
         let rest = self.code.words.get(at as usize..).unwrap_or_default();
         let instruction = match disassemble(self.code.isa, rest) {
-            Ok(inst) => inst.text(self.stage.wave),
+            Ok(inst) => inst.text(self.code.isa, self.stage.wave),
             Err(_) => rest.first().map_or_else(|| "end of .text".to_owned(), |word| format!(".long {word:#010x}")),
         };
         InstructionPlace {

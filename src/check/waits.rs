@@ -9,8 +9,7 @@
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
-use crate::isa::instruction::Fields;
-use crate::isa::{CountedAccess, ExportKind, Op, Register, RegisterSet, Scalar, Src, Traits, VectorPath, Waitcnt};
+use crate::isa::{CountedAccess, Counter, ExportKind, Isa, Op, Register, RegisterSet, Traits, VectorPath, WaitCounts};
 
 const SETTLED: u8 = u8::MAX;
 /// Kinds of operations on a counter, as bits.
@@ -28,9 +27,9 @@ mod kind {
     pub const PARAMETER: u8 = 8;
 }
 
-/// One counter.
+/// The operations of a counter.
 #[derive(Clone)]
-struct Counter {
+struct Queue {
     /// Age by register code.
     age: Box<[u8; Register::COUNT]>,
     /// The outstanding instruction of each register, for the report.
@@ -43,7 +42,7 @@ struct Counter {
     oldest: u8,
 }
 
-impl Counter {
+impl Queue {
     fn new(most: u8) -> Self {
         Self {
             age: Box::new([SETTLED; Register::COUNT]),
@@ -112,16 +111,19 @@ impl Counter {
 /// Operations that may be outstanding before an instruction.
 #[derive(Clone)]
 pub(super) struct Outstanding {
-    vm: Counter,
-    lgkm: Counter,
-    exp: Counter,
+    isa: &'static Isa,
+    vm: Queue,
+    lgkm: Queue,
+    exp: Queue,
     /// Memory paths of the loads outstanding per VGPR: results of one path arrive in order.
     ways: Box<[u8; 256]>,
 }
 
 impl Outstanding {
-    fn nothing() -> Self {
-        Self { vm: Counter::new(63), lgkm: Counter::new(63), exp: Counter::new(7), ways: Box::new([0; 256]) }
+    fn nothing(isa: &'static Isa) -> Self {
+        let [vm, lgkm, exp] =
+            [Counter::Vector, Counter::Scalar, Counter::Export].map(|one| Queue::new(isa.waits.most(one)));
+        Self { isa, vm, lgkm, exp, ways: Box::new([0; 256]) }
     }
 
     fn wait_vm(&mut self, count: u8) {
@@ -140,22 +142,14 @@ impl Outstanding {
     }
 
     fn waits(&mut self, step: &Step) {
-        let imm = step.imm();
-        // A count in a register is at least the instruction's constant, and not known to be less.
-        let null = matches!(&step.inst.fields, Fields::Scalar(f) if f.srcs[0] == Some(Src::Scalar(Scalar::Null)));
-        match step.op() {
-            Op::SWaitcnt => {
-                let Waitcnt { vm, exp, lgkm } = Waitcnt::from_imm(imm);
-                self.wait_vm(vm);
-                self.wait_exp(exp);
-                self.wait_lgkm(lgkm);
-            }
-            Op::SWaitcntVmcnt if null => self.wait_vm(imm.min(63) as u8),
-            Op::SWaitcntLgkmcnt if null => self.wait_lgkm(imm.min(63) as u8),
-            Op::SWaitcntExpcnt if null => self.wait_exp(imm.min(7) as u8),
-            Op::SWaitIdle => *self = Self::nothing(),
-            _ => {}
+        if step.op() == Op::SWaitIdle {
+            *self = Self::nothing(self.isa);
         }
+        // A count in a register is at least the instruction's constant, and not known to be less.
+        let counts = self.isa.waited(&step.inst).unwrap_or(WaitCounts::ANY);
+        self.wait_vm(counts.get(Counter::Vector));
+        self.wait_exp(counts.get(Counter::Export));
+        self.wait_lgkm(counts.get(Counter::Scalar));
     }
 
     fn loads(&mut self, step: &Step, way: u8) {
@@ -223,7 +217,7 @@ impl Flow for Outstanding {
 
 /// Reports every use of a register that may be outstanding.
 pub(super) fn check(graph: &Graph, reporter: &mut Reporter<'_>) {
-    forwards(graph, Outstanding::nothing(), |before, step| uses(before, step, reporter));
+    forwards(graph, Outstanding::nothing(graph.isa), |before, step| uses(before, step, reporter));
 }
 
 fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
@@ -294,13 +288,13 @@ mod tests {
         set
     }
 
-    fn pending(counter: &Counter) -> Vec<u8> {
+    fn pending(counter: &Queue) -> Vec<u8> {
         (0..=u8::MAX).filter(|v| counter.pending(Register::vgpr(*v)).is_some()).collect()
     }
 
     #[test]
     fn a_count_settles_what_is_older() {
-        let mut vm = Counter::new(63);
+        let mut vm = Queue::new(63);
         (0..4).for_each(|v| vm.issue(u32::from(v), kind::PLAIN, &one(v)));
         vm.wait(4, true);
         assert_eq!(pending(&vm), [0, 1, 2, 3]);
@@ -315,7 +309,7 @@ mod tests {
 
     #[test]
     fn ages_end_at_what_a_wait_can_name() {
-        let mut exp = Counter::new(7);
+        let mut exp = Queue::new(7);
         (0..20).for_each(|v| exp.issue(0, kind::PIXEL, &one(v)));
         exp.wait(7, true);
         assert_eq!(pending(&exp).len(), 20);
@@ -325,7 +319,7 @@ mod tests {
 
     #[test]
     fn the_youngest_of_two_paths_counts() {
-        let [mut long, mut short] = [Counter::new(63), Counter::new(63)];
+        let [mut long, mut short] = [Queue::new(63), Queue::new(63)];
         long.issue(1, kind::PLAIN, &one(0));
         long.issue(2, kind::PLAIN, &one(1));
         short.issue(3, kind::SAMPLER, &one(0));

@@ -1,12 +1,11 @@
 //! Program control: branches, the program counter, MODE, barriers, and instructions that change no value.
 
 use super::mode::Mode;
-use super::waits::Counter;
 use super::wave::{Wave, WaveState};
 use crate::error::{Error, Result};
 use crate::isa::Op;
 use crate::isa::instruction::ScalarFields;
-use crate::isa::{OperandKind, Scalar, Waitcnt};
+use crate::isa::{Counter, OperandKind, Scalar};
 
 /// Operation of a control instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +39,7 @@ pub enum Control {
 /// Counters that a wait instruction names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Three counters, each by a field of the constant.
+    /// Several counters, each by a field of the constant.
     Fields,
     /// One counter, by register and constant.
     One(Counter),
@@ -116,15 +115,8 @@ pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()
             wave.waits.wait(counter, usize::try_from(most).unwrap_or(usize::MAX));
         }
         Control::Wait(Wait::Fields) => {
-            let counts = Waitcnt::from_imm(fields.imm);
-            let fields = [
-                (Counter::Vector, counts.vm, Waitcnt::NONE.vm),
-                (Counter::Export, counts.exp, Waitcnt::NONE.exp),
-                (Counter::Scalar, counts.lgkm, Waitcnt::NONE.lgkm),
-            ];
-            for (counter, most, _) in fields.into_iter().filter(|(_, most, all)| most != all) {
-                wave.waits.wait(counter, usize::from(most));
-            }
+            let counts = wave.isa.waits.of_constant(fields.imm);
+            Counter::ALL.into_iter().for_each(|counter| wave.waits.wait(counter, counts.get(counter).into()));
         }
         Control::End => wave.state = WaveState::Ended,
         Control::Barrier => wave.state = WaveState::Barrier,

@@ -7,10 +7,10 @@ use super::memory::Memory;
 use super::trace::{Follow, Trace};
 use super::wave::{POISON, Wave};
 use crate::error::{Error, Result};
-use crate::isa::{Scalar, Sgpr, Vgpr};
+use crate::isa::{Isa, Scalar, Sgpr, Vgpr};
 use crate::metadata::registers::{COMPUTE_NUM_THREAD, RegisterWords, compute_num_thread, compute_pgm_rsrc2 as rsrc2};
 use crate::metadata::user_data::{MAX_ROOT_DWORDS, pal};
-use crate::target::{FamilyFacts, Stage, WaveSize};
+use crate::target::{Stage, WaveSize};
 
 /// Bytes of the global table: the scratch descriptors come first.
 const GLOBAL_TABLE_BYTES: usize = 256;
@@ -125,7 +125,7 @@ impl Machine {
         }
         let stage = pipeline.stages.get(&Stage::Compute);
         let stage = stage.ok_or_else(|| Error::malformed("the pipeline has no compute stage"))?;
-        let group = Group::new(stage, &pipeline.registers, pipeline.gpu.facts())?;
+        let group = Group::new(stage, &pipeline.registers, self.isa())?;
         let mut tables = Tables::new(self, pipeline, root)?;
         let numbers: Vec<u8> = grid.into_iter().flat_map(u32::to_le_bytes).collect();
         tables.workgroups = self.alloc_with(&numbers)?;
@@ -154,6 +154,7 @@ impl Machine {
 
 /// Settings that all workgroups share, from the registers.
 struct Group<'a> {
+    isa: &'static Isa,
     stage: &'a StageCode,
     threads: [u32; 3],
     ids: [bool; 3],
@@ -164,7 +165,7 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    fn new(stage: &'a StageCode, registers: &RegisterWords, facts: &FamilyFacts) -> Result<Self> {
+    fn new(stage: &'a StageCode, registers: &RegisterWords, isa: &'static Isa) -> Result<Self> {
         let threads = [0, 1, 2]
             .map(|n| registers.get(COMPUTE_NUM_THREAD.nth(n)).map(|word| compute_num_thread::NUM_THREAD_FULL.of(word)));
         let [Some(x), Some(y), Some(z)] = threads else { return Err(Error::malformed("no COMPUTE_NUM_THREAD")) };
@@ -174,12 +175,13 @@ impl<'a> Group<'a> {
         }
         let on = |field| registers.field(field) == 1;
         Ok(Self {
+            isa,
             stage,
             threads: [x, y, z],
             ids: [rsrc2::TGID_X_EN, rsrc2::TGID_Y_EN, rsrc2::TGID_Z_EN].map(on),
             size: on(rsrc2::TG_SIZE_EN),
             local_ids: registers.field(rsrc2::TIDIG_COMP_CNT).min(2) as u8,
-            lds: registers.field(rsrc2::LDS_SIZE) as usize * facts.lds_unit as usize,
+            lds: registers.field(rsrc2::LDS_SIZE) as usize * isa.facts().lds_unit as usize,
             wave_scratch: stage.scratch as usize * stage.wave.lanes() as usize,
         })
     }
@@ -213,7 +215,7 @@ impl<'a> Group<'a> {
         let size = self.stage.wave;
         let first = n * size.lanes() as usize;
         let lanes = (self.lanes() - first).min(size.lanes() as usize);
-        let mut wave = Wave::new(size, self.stage.entry, self.stage.mode, u64::MAX >> (64 - lanes));
+        let mut wave = Wave::new(self.isa, size, self.stage.entry, self.stage.mode, u64::MAX >> (64 - lanes));
         wave.limit_vgprs(self.stage.vgprs);
         tables.set_user_data(self.stage, &mut wave)?;
         let mut next = u8::try_from(self.stage.user_data.len()).unwrap_or(u8::MAX);

@@ -65,6 +65,11 @@ impl Machine {
         Self { gpu, isa: Isa::of(gpu), memory: Memory::default(), programs: Vec::new() }
     }
 
+    /// Its instruction set.
+    pub fn isa(&self) -> &'static Isa {
+        self.isa
+    }
+
     /// The GPU.
     pub fn gpu(&self) -> Gpu {
         self.gpu
@@ -180,6 +185,7 @@ impl Machine {
         lds.watch.settle();
         for (number, wave) in waves.iter().enumerate().filter(|(_, wave)| wave.state == WaveState::Barrier) {
             for (counter, outstanding) in wave.waits.outstanding() {
+                let counter = self.isa.waits.name(counter);
                 let [memory, shared] = &outstanding.stored;
                 self.memory.watch.bring(number, counter, outstanding, memory);
                 lds.watch.bring(number, counter, outstanding, shared);

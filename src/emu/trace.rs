@@ -216,7 +216,7 @@ impl Trace {
             offset: part.map_or(address, |part| part.offset + (address - part.start)),
             part: part.map_or("", |part| part.role),
             symbol: part.map(|part| part.symbol.clone()).unwrap_or_default(),
-            text: step.inst.text(wave.size),
+            text: step.inst.text(wave.isa, wave.size),
             active,
             changes: before.changes(&Snapshot::of(wave, lane), wave.size),
         }))

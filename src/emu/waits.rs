@@ -8,43 +8,7 @@
 //! [`Wave`](super::wave::Wave) asks here at each access. Not checked: the order of one wave's memory accesses.
 
 use super::watch::Stored;
-use crate::isa::{Scalar, Vgpr};
-
-/// A counter of outstanding operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Counter {
-    /// `vmcnt`: vector memory with a result.
-    Vector,
-    /// `lgkmcnt`: scalar memory, LDS, messages.
-    Scalar,
-    /// `expcnt`: exports.
-    Export,
-    /// `vscnt`: vector memory without a result.
-    Store,
-}
-
-impl Counter {
-    /// Every counter, in the order of the queues.
-    pub const ALL: [Self; 4] = [Self::Vector, Self::Scalar, Self::Export, Self::Store];
-
-    /// The assembler's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Vector => "vmcnt",
-            Self::Scalar => "lgkmcnt",
-            Self::Export => "expcnt",
-            Self::Store => "vscnt",
-        }
-    }
-
-    /// Largest count: the hardware issues nothing more until it drops.
-    const fn most(self) -> usize {
-        match self {
-            Self::Export => 7,
-            _ => 63,
-        }
-    }
-}
+use crate::isa::{Counter, Scalar, Vgpr, WaitLayout};
 
 /// Kinds of operations; operations of one kind complete in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,8 +155,10 @@ pub struct Outstanding {
 }
 
 /// Operations that a wave has not waited for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Waits {
+    counters: &'static WaitLayout,
+    /// By counter.
     queues: [Vec<Outstanding>; 4],
     /// Registers with outstanding writes.
     unreadable: TrackedRegisters,
@@ -201,6 +167,12 @@ pub struct Waits {
 }
 
 impl Waits {
+    /// Nothing outstanding.
+    pub fn new(counters: &'static WaitLayout) -> Self {
+        let (queues, unreadable, unwritable) = Default::default();
+        Self { counters, queues, unreadable, unwritable }
+    }
+
     /// Registers that must not be read.
     pub fn unreadable(&self) -> &TrackedRegisters {
         &self.unreadable
@@ -224,10 +196,11 @@ impl Waits {
     /// Called after the instruction has executed.
     pub fn issue(&mut self, issue: &Issue, mnemonic: &'static str, at: u64, stored: [Vec<Stored>; 2]) {
         for &counter in issue.kind.counters() {
+            let most = self.counters.most(counter).into();
             let queue = &mut self.queues[counter as usize];
             queue.push(Outstanding { issue: *issue, mnemonic, at, stored: stored.clone() });
-            if queue.len() > counter.most() {
-                self.wait(counter, counter.most());
+            if queue.len() > most {
+                self.wait(counter, most);
             }
         }
         self.collect(None);
@@ -269,7 +242,7 @@ impl Waits {
             if let Some(Outstanding { mnemonic, at, .. }) = queue.iter().rfind(holds) {
                 return format!(
                     "{register} is {done} before {mnemonic} at {at:#x} was waited for ({})",
-                    counter.name()
+                    self.counters.name(counter)
                 );
             }
         }

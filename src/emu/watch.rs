@@ -3,7 +3,7 @@
 //!
 //! Active only if a workgroup has several waves; memory and LDS have one watch each.
 
-use super::waits::{Counter, Outstanding};
+use super::waits::Outstanding;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -31,7 +31,8 @@ struct Unsettled {
     wave: usize,
     /// The instruction and its address.
     by: (&'static str, u64),
-    counter: Counter,
+    /// The assembler's name of the counter that counts it.
+    counter: &'static str,
 }
 
 impl StoreWatch {
@@ -72,7 +73,7 @@ impl StoreWatch {
             None => Ok(()),
             Some(Unsettled { wave, by: (mnemonic, at), counter, .. }) => Err(Error::malformed(format!(
                 "{bytes} bytes at {address:#x} are loaded, and wave {wave} came to the barrier before {mnemonic} at {at:#x} ({}) was waited for",
-                counter.name()
+                counter
             ))),
         }
     }
@@ -83,7 +84,7 @@ impl StoreWatch {
     }
 
     /// Records a store that a wave has not waited for at the barrier.
-    pub fn bring(&mut self, wave: usize, counter: Counter, from: &Outstanding, stored: &[Stored]) {
+    pub fn bring(&mut self, wave: usize, counter: &'static str, from: &Outstanding, stored: &[Stored]) {
         for range in stored {
             let store = Unsettled { end: range.end, wave, by: (from.mnemonic, from.at), counter };
             self.unsettled.insert(range.start, store);

@@ -7,7 +7,7 @@ use super::fixed_function::{Export, Parameters};
 use super::mode::{Mode, Round, to_f16};
 use super::waits::{TrackedRegister, Waits};
 use crate::error::{Error, Result};
-use crate::isa::{OperandKind, Scalar, Special, Src, Vgpr};
+use crate::isa::{Isa, OperandKind, Scalar, Special, Src, Vgpr};
 use crate::target::WaveSize;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -38,6 +38,8 @@ pub enum WaveState {
 /// One wave.
 #[derive(Clone, Debug)]
 pub struct Wave {
+    /// Instruction set.
+    pub isa: &'static Isa,
     /// Wave size.
     pub size: WaveSize,
     /// Address of the next instruction.
@@ -75,8 +77,9 @@ enum Fault {
 
 impl Wave {
     /// A wave with these active lanes that starts at `pc`.
-    pub fn new(size: WaveSize, pc: u64, mode: Mode, exec: u64) -> Self {
+    pub fn new(isa: &'static Isa, size: WaveSize, pc: u64, mode: Mode, exec: u64) -> Self {
         let mut wave = Self {
+            isa,
             size,
             pc,
             scc: false,
@@ -87,7 +90,7 @@ impl Wave {
             parameters: None,
             sgprs: Box::new([POISON; 128]),
             vgprs: vec![[POISON; LANES]; 256].into_boxed_slice(),
-            waits: Waits::default(),
+            waits: Waits::new(isa.waits),
             idle: None,
             fault: Cell::new(None),
         };

@@ -16,7 +16,7 @@ use crate::abi::fetch::{
 };
 use crate::error::{Error, Result};
 use crate::isa::instruction::{BufferFields, Fields};
-use crate::isa::{BufferFormat, CachePolicy, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr, Waitcnt};
+use crate::isa::{BufferFormat, CachePolicy, Counter, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr};
 use crate::metadata::interface::{MAX_JOINT_VGPRS, UserData};
 use crate::target::Stage;
 use serde::{Deserialize, Serialize};
@@ -148,7 +148,7 @@ impl<'a> Prolog<'a> {
             for load in &plan.loads {
                 self.index(load.index, load.skip)?;
             }
-            self.out.push(Instruction::wait(self.out.isa, Waitcnt::LGKM));
+            self.out.wait(Counter::Scalar);
             for (load, data) in plan.loads.iter().zip(self.loaded.clone()) {
                 if let Some((_, resource)) = places.iter().find(|(binding, _)| *binding == load.binding) {
                     self.load(load, data, *resource, pair + 2)?;
@@ -156,7 +156,7 @@ impl<'a> Prolog<'a> {
             }
         }
         if !self.key.awaited {
-            self.out.push(Instruction::wait(self.out.isa, Waitcnt::VM));
+            self.out.wait(Counter::Vector);
         }
         Ok(())
     }

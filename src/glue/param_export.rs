@@ -3,7 +3,7 @@
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::abi::params::{MAX_ATTRIBUTES, ParamExport, ParamPlan};
 use crate::error::{Error, Result};
-use crate::isa::{ExpSources, ExpTarget, Instruction, Isa, Src, Vgpr, Waitcnt};
+use crate::isa::{Counter, ExpSources, ExpTarget, Instruction, Isa, Src, Vgpr};
 use crate::metadata::interface::ParamSource;
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +64,7 @@ fn constants(key: &ParamExportKey, out: &mut Recorder) -> Result<Vec<(u32, Vgpr)
             && !constants.iter().any(|(known, _)| *known == bits)
         {
             if constants.is_empty() {
-                out.push(Instruction::wait(out.isa, Waitcnt::EXP));
+                out.wait(Counter::Export);
             }
             let register = out.vgpr(free.next().unwrap_or(u32::MAX))?;
             out.mov(register, Src::from_bits(bits));

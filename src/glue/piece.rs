@@ -1,7 +1,7 @@
 //! A piece of machine code, and the recorder that emits its instructions and tracks its registers.
 
 use crate::error::{Error, Result};
-use crate::isa::{self, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr};
+use crate::isa::{self, Counter, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr, WaitCounts};
 use crate::target::WaveSize;
 use serde::{Deserialize, Deserializer, Serialize};
 use smallvec::SmallVec;
@@ -97,6 +97,11 @@ impl Recorder {
     /// Emits a vector operation with two sources.
     pub(super) fn vector2(&mut self, op: Op, dst: Vgpr, a: impl Into<Src>, b: impl Into<Src>) {
         self.vector(op, dst, &[a.into(), b.into()]);
+    }
+
+    /// Waits for all operations of a counter.
+    pub(super) fn wait(&mut self, counter: Counter) {
+        self.isa.wait(WaitCounts::all(counter)).for_each(|inst| self.push(inst));
     }
 
     pub(super) fn end_program(&mut self) {

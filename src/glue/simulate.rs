@@ -10,7 +10,7 @@ use super::*;
 use crate::abi::fetch::{kept_sgprs, table_address_sgpr};
 use crate::abi::formats::{Format, Number, buffer_number};
 use crate::isa::instruction::{BufferFields, Fields, VectorDst};
-use crate::isa::{Instruction, Op, OpcodeRow, Scalar, Src, Vgpr, Waitcnt};
+use crate::isa::{Counter, Instruction, Isa, Op, OpcodeRow, Scalar, Src, Vgpr, WaitCounts};
 use crate::metadata::interface::{ComponentType, UserData, VertexInput};
 use crate::state::{VertexAttribute, VertexBinding, VertexInputState, VertexRate};
 use crate::target::Gpu;
@@ -149,10 +149,10 @@ impl Lane {
                 });
                 self.scalar_pending.extend((u32::from(f.data.index())..).zip(words));
             }
-            (Op::SWaitcnt, Fields::Scalar(f)) => match Waitcnt::from_imm(f.imm) {
-                Waitcnt::LGKM => self.sgprs.append(&mut self.scalar_pending),
-                Waitcnt::VM => self.vgprs.append(&mut self.vector_pending),
-                other => panic!("{other}"),
+            (Op::SWaitcnt, Fields::Scalar(f)) => match Isa::of(Gpu::Gfx1030).waits.of_constant(f.imm) {
+                counts if counts == WaitCounts::all(Counter::Scalar) => self.sgprs.append(&mut self.scalar_pending),
+                counts if counts == WaitCounts::all(Counter::Vector) => self.vgprs.append(&mut self.vector_pending),
+                other => panic!("{other:?}"),
             },
             (op, Fields::Vector(f)) => {
                 let Some(VectorDst::Vgpr(dst)) = f.dst else { panic!("{op:?}") };
@@ -169,7 +169,7 @@ impl Lane {
                 self.write(dst, value);
             }
             (_, Fields::Buffer(f)) => self.load(inst.entry, &f),
-            _ => panic!("{}", inst.text(WaveSize::W64)),
+            _ => panic!("{}", inst.text(Isa::of(Gpu::Gfx1030), WaveSize::W64)),
         }
     }
 

@@ -8,7 +8,7 @@ use super::*;
 use crate::abi::exports::ExportFormat;
 use crate::abi::params::ParamExport;
 use crate::isa::instruction::{Fields, VectorDst};
-use crate::isa::{ExpSources, ExpTarget, Isa, Op, OperandKind, Src, Vgpr, Waitcnt};
+use crate::isa::{Counter, ExpSources, ExpTarget, Isa, Op, OperandKind, Src, Vgpr, WaitCounts};
 use crate::metadata::interface::{ParamSource, ResultSource};
 use crate::target::Gpu;
 use proptest::prelude::*;
@@ -75,7 +75,7 @@ impl Lane {
                 }
                 Fields::Scalar(_) if op == Op::SEndpgm => {}
                 Fields::Scalar(f) if op == Op::SWaitcnt => {
-                    assert_eq!(Waitcnt::from_imm(f.imm), Waitcnt::EXP);
+                    assert_eq!(Isa::of(Gpu::Gfx1030).waits.of_constant(f.imm), WaitCounts::all(Counter::Export));
                     lane.exporting = false;
                 }
                 _ => panic!("{op:?}"),

@@ -210,7 +210,8 @@ fn show(plan: &Planned) -> String {
     for key in &plan.keys {
         let piece = emit(key).expect("emits");
         assert_eq!(emit(key).as_ref(), Ok(&piece), "equal keys give equal bytes");
-        let lines: Vec<String> = instructions(&piece.code).iter().map(|inst| inst.text(WaveSize::W64)).collect();
+        let lines: Vec<String> =
+            instructions(&piece.code).iter().map(|inst| inst.text(Isa::of(Gpu::Gfx1030), WaveSize::W64)).collect();
         if let Some(theirs) = isa::oracle::disassemble("pieces_are_as_written_down", WaveSize::W64, &piece.code) {
             assert_eq!(lines, theirs);
         }
@@ -293,7 +294,7 @@ fn prologs_write_above_the_entry_state() {
             panic!("no prolog first")
         };
         for inst in instructions(&emit(key).expect("emits").code) {
-            let text = inst.text(WaveSize::W64);
+            let text = inst.text(Isa::of(Gpu::Gfx1030), WaveSize::W64);
             let (scalar, vector) = match inst.fields {
                 Fields::Scalar(f) => (f.dst.map(|dst| u32::from(dst.index())), None),
                 Fields::Smem(f) => (Some(u32::from(f.data.index())), None),

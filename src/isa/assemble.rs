@@ -81,7 +81,7 @@ impl<S: 'static> Assembler<S> {
         };
         if !fits {
             let why = Error::bug(format!("{literals} literals where the linker fills in one"));
-            return Err(why).at(|| inst.text(self.wave));
+            return Err(why).at(|| inst.text(self.isa, self.wave));
         }
         self.push(inst)?;
         // A literal is the last dword of its instruction.
@@ -118,7 +118,7 @@ impl<S: 'static> Assembler<S> {
     /// As [`encode`]; a bug of the caller: the instruction is not a branch.
     pub fn branch(&mut self, inst: &Instruction, target: Label) -> Result<()> {
         if !inst.entry.is(Traits::BRANCH) {
-            return Err(Error::bug("no branch")).at(|| inst.text(self.wave));
+            return Err(Error::bug("no branch")).at(|| inst.text(self.isa, self.wave));
         }
         self.branches.push((self.dwords.len(), target));
         self.push(inst)
@@ -177,7 +177,7 @@ mod tests {
         let Assembled { dwords, branches, .. } = code.finish().expect("placed");
         assert_eq!(branches[..], [[4, 12], [8, 0]]);
         let text: Vec<String> =
-            (0..3).map(|at| disassemble(GFX, &dwords[at..]).expect("ours").text(WaveSize::W32)).collect();
+            (0..3).map(|at| disassemble(GFX, &dwords[at..]).expect("ours").text(GFX, WaveSize::W32)).collect();
         assert_eq!(text, ["s_nop 0", "s_cbranch_scc1 1", "s_branch 65533"]);
     }
 

@@ -4,7 +4,7 @@
 //! mask. Set the other fields (modifiers, DPP, cache policy) in the result; `encode` checks all of it.
 
 use super::instruction::*;
-use super::{ExpSources, ExpTarget, Format, Op, OpcodeRow, OperandKind, Scalar, Sgpr, Src, Traits, Vgpr, Waitcnt};
+use super::{ExpSources, ExpTarget, Format, Op, OpcodeRow, OperandKind, Scalar, Sgpr, Src, Traits, Vgpr};
 use crate::error::{Error, Result};
 use crate::isa::Isa;
 
@@ -17,11 +17,6 @@ impl Instruction {
     /// SOPP: program control with its constant.
     pub fn program(isa: &'static Isa, op: Op, imm: u16) -> Self {
         Self::new(isa, op, Fields::Scalar(ScalarFields { dst: None, srcs: [None; 2], imm }))
-    }
-
-    /// `s_waitcnt`.
-    pub fn wait(isa: &'static Isa, counts: Waitcnt) -> Self {
-        Self::program(isa, Op::SWaitcnt, counts.imm())
     }
 
     /// SOP1, SOP2, SOPC.

@@ -125,7 +125,7 @@ fn operands(text: &str) -> Vec<&str> {
 
 /// Errors in the model of an instruction.
 fn judge(inst: &Instruction, wave: WaveSize) -> Vec<String> {
-    let text = inst.text(wave);
+    let text = inst.text(Isa::of(Gpu::Gfx1030), wave);
     let Effects { reads, writes, access, .. } = inst.effects(wave);
     let list = operands(&text);
     let all = list.iter().fold(RegisterSet::EMPTY, |all, operand| all.union(&named(operand, wave)));

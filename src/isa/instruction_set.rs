@@ -6,7 +6,7 @@ use super::layout::Layout;
 use super::operand_codes::OperandCodes;
 use super::sampling::SamplingTable;
 use super::tables::{self, long_number};
-use super::{Format, Op, OpcodeRow, Traits, layout};
+use super::{Format, Op, OpcodeRow, Traits, WaitLayout, counters, layout};
 use crate::target::{Family, FamilyFacts, Gpu};
 use std::fmt;
 
@@ -42,12 +42,21 @@ pub struct Isa {
     /// Numbers of operands.
     pub(super) codes: OperandCodes,
     pub(super) sampling: SamplingTable,
+    /// Its counters of outstanding operations.
+    pub waits: &'static WaitLayout,
 }
 
-static GFX103: Isa = Isa::new(Family::Gfx103, tables::GFX10, &layout::GFX10, OperandCodes { m0: 124, null: 125 });
+static GFX103: Isa =
+    Isa::new(Family::Gfx103, tables::GFX10, &layout::GFX10, OperandCodes { m0: 124, null: 125 }, &counters::GFX10);
 
 impl Isa {
-    const fn new(family: Family, rows: &'static [OpcodeRow], layout: &'static Layout, codes: OperandCodes) -> Self {
+    const fn new(
+        family: Family,
+        rows: &'static [OpcodeRow],
+        layout: &'static Layout,
+        codes: OperandCodes,
+        waits: &'static WaitLayout,
+    ) -> Self {
         let (by_op, by_number) = index(rows);
         let mut prefixes = [None; Format::ALL.len()];
         let mut n = 0;
@@ -56,7 +65,7 @@ impl Isa {
             n += 1;
         }
         let sampling = super::sampling::table(rows);
-        Self { family, rows, by_op, by_number, prefixes, layout, codes, sampling }
+        Self { family, rows, by_op, by_number, prefixes, layout, codes, sampling, waits }
     }
 
     /// The instruction set of a GPU.

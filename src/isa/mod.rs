@@ -24,7 +24,7 @@
 //! let s4 = Src::from(Sgpr::new(4).unwrap());
 //! // The second source is no VGPR: the long form.
 //! let add = Instruction::vector(isa, Op::VAddF32, Vgpr(0), &[Vgpr(1).into(), s4]);
-//! assert_eq!(add.text(WaveSize::W32), "v_add_f32_e64 v0, v1, s4");
+//! assert_eq!(add.text(isa, WaveSize::W32), "v_add_f32_e64 v0, v1, s4");
 //! let mut dwords = Vec::new();
 //! encode(isa, WaveSize::W32, &add, &mut dwords)?;
 //! assert_eq!(dwords, [0xd503_0000, 0x0000_0901]);
@@ -38,6 +38,7 @@
 mod assemble;
 mod buffer_format;
 mod build;
+mod counters;
 mod cycles;
 mod decode;
 mod effects;
@@ -61,11 +62,11 @@ mod sampling;
 mod table;
 mod tables;
 mod traits;
-mod waitcnt;
 pub mod words;
 
 pub use assemble::{Assembled, Assembler, Label, Relocation};
 pub use buffer_format::BufferFormat;
+pub use counters::{Counter, WaitCounts, WaitLayout};
 pub use cycles::{is_padding, loop_weight};
 pub use decode::disassemble;
 pub use effects::{CountedAccess, Effects, ExportKind, VectorPath};
@@ -80,4 +81,3 @@ pub use reg::{InlineFloat, Scalar, Sgpr, Special, Src, Vgpr};
 pub use register_set::{Register, RegisterSet};
 pub use table::{OpcodeRow, OperandKind};
 pub use traits::{Latency, MachineAtomic, Traits};
-pub use waitcnt::Waitcnt;

@@ -350,7 +350,7 @@ mod tests {
         while at < dwords.len() {
             let inst = disassemble(GFX, &dwords[at..]).expect("ours");
             at += usize::from(inst.dwords());
-            out.push(inst.text(WaveSize::W32));
+            out.push(inst.text(GFX, WaveSize::W32));
         }
         out
     }

@@ -355,7 +355,12 @@ fn mutants_are_seen() {
             if verbose && rule.is_none() {
                 let wave = if subject.name.contains("wave32") { WaveSize::W32 } else { WaveSize::W64 };
                 let site = &subject.sites[index];
-                eprintln!("not seen: {kind}: {} at {:#x}: {}", subject.name, site.file, site.inst.text(wave));
+                eprintln!(
+                    "not seen: {kind}: {} at {:#x}: {}",
+                    subject.name,
+                    site.file,
+                    site.inst.text(Isa::of(Gpu::Gfx1030), wave)
+                );
             }
             *by.entry(rule.unwrap_or_else(|| "not seen".to_owned())).or_default() += 1;
         }

@@ -84,7 +84,7 @@ fn instructions(vector: &str, statement: &str) -> Option<Vec<String>> {
     let part = ChosenCompiler::new().compile(&module, &request).expect("compiles");
     let words = estimate::text(&part.0).expect("code");
     let code = estimate::instructions(&words, Isa::of(Gpu::Gfx1030)).expect("instructions");
-    let text = code.iter().map(|placed| placed.inst.text(WaveSize::W32));
+    let text = code.iter().map(|placed| placed.inst.text(Isa::of(Gpu::Gfx1030), WaveSize::W32));
     // What computes the addresses.
     let address =
         ["v_lshl", "v_add_nc_u32", "v_mov", "v_or_b32", "v_mad_u32_u24", "v_mul_u32_u24", "v_add_lshl", "v_mul_lo_u32"];

@@ -179,11 +179,11 @@ fn side(name: &str, elf: &[u8], wave: WaveSize) -> Result<Side> {
         out.bytes += 4 * usize::from(inst.dwords());
         out.total += 1;
         *out.counts.entry(class(inst)).or_default() += 1;
-        out.lines.push(inst.text(wave));
+        out.lines.push(inst.text(Isa::of(gpu), wave));
     }
     out.vgprs = estimate::vgprs(&code, wave);
     out.waves = gpu.facts().waves(out.vgprs, wave);
-    out.cycles = estimate::cycles(&code, wave);
+    out.cycles = estimate::cycles(Isa::of(gpu), &code, wave);
     Ok(out)
 }
 

@@ -80,8 +80,8 @@ pub fn compare(elf: &[u8]) -> Result<Listing> {
             }
             let rest = usize::try_from(offset / 4).ok().and_then(|n| words.get(n..)).unwrap_or_default();
             let ours = match disassemble(Isa::of(pipeline.gpu), rest) {
-                Ok(inst) if usize::from(inst.dwords()) == length => inst.text(wave),
-                Ok(inst) => format!("{} of {} dwords", inst.text(wave), inst.dwords()),
+                Ok(inst) if usize::from(inst.dwords()) == length => inst.text(Isa::of(pipeline.gpu), wave),
+                Ok(inst) => format!("{} of {} dwords", inst.text(Isa::of(pipeline.gpu), wave), inst.dwords()),
                 Err(e) => e.to_string(),
             };
             let theirs = theirs.split_whitespace().collect::<Vec<_>>().join(" ");

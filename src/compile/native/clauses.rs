@@ -79,7 +79,7 @@ mod tests {
         let mut code = Code { isa: Isa::of(Gpu::Gfx1030), wave: WaveSize::W32, blocks, items };
         form(&mut code);
         assert_eq!(code.blocks[0].items, 0..code.items.len());
-        code.items.iter().map(|item| item.inst.text(WaveSize::W32)).collect()
+        code.items.iter().map(|item| item.inst.text(code.isa, WaveSize::W32)).collect()
     }
 
     #[test]

@@ -134,7 +134,7 @@ impl fmt::Display for Code {
         for (n, block) in self.blocks.iter().enumerate() {
             writeln!(f, "b{n}:")?;
             for item in self.items_of(block) {
-                write!(f, "  {}", item.inst.text(self.wave))?;
+                write!(f, "  {}", item.inst.text(self.isa, self.wave))?;
                 match item.open {
                     Some(
                         Open::Symbol(symbol)

@@ -73,7 +73,7 @@ impl<'a> MachineShaders<'a> {
 
     /// A wave with its user data, and the first SGPR after them.
     fn wave(&self, stage: &StageCode, exec: u64) -> Result<(Wave, u8)> {
-        let mut wave = Wave::new(stage.wave, stage.entry, stage.mode, exec);
+        let mut wave = Wave::new(self.machine.isa(), stage.wave, stage.entry, stage.mode, exec);
         wave.limit_vgprs(stage.vgprs);
         self.tables.set_user_data(stage, &mut wave)?;
         Ok((wave, u8::try_from(stage.user_data.len()).unwrap_or(u8::MAX)))

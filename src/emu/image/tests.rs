@@ -196,7 +196,7 @@ fn run(
     let encoded = [0b11_1100 << 26 | words[0], 20 << 8 | 2 << 21 | words[1]];
     let inst = disassemble(Isa::of(Gpu::Gfx1030), &encoded).expect("an instruction");
     let Fields::Image(fields) = &inst.fields else { panic!("an image instruction") };
-    let mut wave = Wave::new(WaveSize::W32, 0, Mode(0xf0), exec);
+    let mut wave = Wave::new(Isa::of(Gpu::Gfx1030), WaveSize::W32, 0, Mode(0xf0), exec);
     for (n, word) in t.image.dwords().into_iter().chain(sampler().dwords()).enumerate() {
         wave.set_sgpr(fields.resource, n, word);
     }

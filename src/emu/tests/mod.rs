@@ -10,7 +10,7 @@ mod vector;
 mod waits;
 
 use super::*;
-use crate::isa::{Scalar, Sgpr, Vgpr};
+use crate::isa::{Isa, Scalar, Sgpr, Vgpr};
 use crate::target::{Gpu, WaveSize};
 
 /// Round to nearest, f32 denormals flushed, others kept, `DX10_CLAMP`: the initial mode of shaders.
@@ -52,7 +52,7 @@ impl Test {
         let mut machine = Machine::new(Gpu::Gfx1030);
         let pc = machine.load_code(code).expect("room");
         let all = if size == WaveSize::W32 { u64::from(u32::MAX) } else { u64::MAX };
-        let mut wave = Wave::new(size, pc, SHADER, all);
+        let mut wave = Wave::new(Isa::of(Gpu::Gfx1030), size, pc, SHADER, all);
         for v in 0..=255 {
             (0..64).for_each(|lane| wave.set_vgpr(Vgpr(v), 0, lane, 0));
         }

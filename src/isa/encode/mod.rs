@@ -25,7 +25,7 @@ pub fn encode(isa: &Isa, wave: WaveSize, inst: &Instruction, out: &mut Vec<u32>)
     if done.is_err() {
         out.truncate(start);
     }
-    done.at(|| format!("encoding `{}`", inst.text(wave)))
+    done.at(|| format!("encoding `{}`", inst.text(isa, wave)))
 }
 
 /// The machine code of a sequence, as bytes in memory order.

@@ -16,13 +16,12 @@ pub(super) struct Field {
     low: u8,
     /// Number of adjacent bits.
     width: u8,
-    /// Place of one more bit, the highest of the value; `NOWHERE` if there is none.
+    /// Place of further bits, the highest of the value, and their number.
     top: u8,
+    top_width: u8,
     /// The value has a sign.
     signed: bool,
 }
-
-const NOWHERE: u8 = u8::MAX;
 
 impl Field {
     /// A field that the encoding lacks.
@@ -30,20 +29,24 @@ impl Field {
 
     /// Number of bits of its value.
     pub(super) const fn width(self) -> u32 {
-        self.width as u32 + (self.top != NOWHERE) as u32
+        (self.width + self.top_width) as u32
     }
 
     /// Its value in an instruction, its sign not extended.
     pub(super) const fn get(self, word: u128) -> u32 {
-        let value = (word >> self.low) as u32 & mask(self.width);
-        if self.top == NOWHERE { value } else { value | (word >> self.top & 1) as u32 * (1 << self.width) }
+        let low = (word >> self.low) as u32 & mask(self.width);
+        let top = (word >> self.top) as u32 & mask(self.top_width);
+        low | if self.top_width == 0 { 0 } else { top << self.width }
     }
 
     /// Its value in an instruction as a number, with its sign if it has one.
     pub(super) const fn number(self, word: u128) -> i32 {
+        let value = self.get(word);
+        if self.width() == 0 || !self.signed {
+            return value.cast_signed();
+        }
         let unused = 32 - self.width();
-        let value = self.get(word) << unused;
-        if self.signed { value.cast_signed() >> unused } else { (value >> unused).cast_signed() }
+        (value << unused).cast_signed() >> unused
     }
 
     /// A value of at most eight bits.
@@ -62,7 +65,8 @@ impl Field {
             return None;
         }
         let low = ((value & mask(self.width)) as u128) << self.low;
-        Some(if self.top == NOWHERE { low } else { low | ((value >> self.width) as u128) << self.top })
+        let top = if self.top_width == 0 { 0 } else { value >> self.width };
+        Some(low | (top as u128) << self.top)
     }
 
     /// The bits of an instruction that hold this number; `None` if it does not fit.
@@ -79,13 +83,13 @@ const fn mask(width: u8) -> u32 {
     if width >= 32 { u32::MAX } else { (1 << width) - 1 }
 }
 
-/// Bits `high` to `low`, as the documents write them; no bits if both are 0 and the field is [`Field::NONE`].
+/// Bits `high` to `low`, as the documents write them.
 const fn field(high: u8, low: u8) -> Field {
     bits(low, high - low + 1)
 }
 
 const fn bits(low: u8, width: u8) -> Field {
-    Field { low, width, top: NOWHERE, signed: false }
+    Field::parts(low, width, 0, 0)
 }
 
 const fn bit(at: u8) -> Field {
@@ -93,9 +97,14 @@ const fn bit(at: u8) -> Field {
 }
 
 impl Field {
+    /// A number of bits from `low` on, and above them `top_width` bits from `top` on.
+    pub(super) const fn parts(low: u8, width: u8, top: u8, top_width: u8) -> Self {
+        Self { low, width, top, top_width, signed: false }
+    }
+
     /// The same with one more bit, the highest of the value, elsewhere.
     const fn and(self, top: u8) -> Self {
-        Self { top, ..self }
+        Self { top, top_width: 1, ..self }
     }
 
     const fn with_sign(self) -> Self {

@@ -5,14 +5,14 @@ mod registers;
 mod vector;
 
 use super::instruction::{Fields, Instruction, ScalarFields, SmemFields, VectorForm};
-use super::{CachePolicy, Format, InlineFloat, Op, OperandKind, Scalar, Src, Traits, Waitcnt};
+use super::{CachePolicy, Format, InlineFloat, Isa, Op, OperandKind, Scalar, Src, Traits};
 use crate::target::WaveSize;
 use registers::{Scalars, Vgprs, hex};
 
 impl Instruction {
     /// The assembler's text; the wave size decides the width of lane masks.
-    pub fn text(&self, wave: WaveSize) -> String {
-        let mut out = Listing { inst: self, wave, operands: Vec::new(), tail: String::new() };
+    pub fn text(&self, isa: &Isa, wave: WaveSize) -> String {
+        let mut out = Listing { isa, inst: self, wave, operands: Vec::new(), tail: String::new() };
         let mnemonic = out.fill();
         let operands = if out.operands.is_empty() { String::new() } else { format!(" {}", out.operands.join(", ")) };
         format!("{mnemonic}{operands}{}", out.tail)
@@ -20,6 +20,7 @@ impl Instruction {
 }
 
 struct Listing<'a> {
+    isa: &'a Isa,
     inst: &'a Instruction,
     wave: WaveSize,
     operands: Vec<String>,
@@ -137,7 +138,7 @@ impl Listing<'_> {
             (Format::Sopk | Format::Sopp, _) if entry.is(Traits::BRANCH) => self.push(f.imm),
             (Format::Sopk, Op::SVersion) if f.imm != 0 => self.push(f.imm),
             (Format::Sopk, _) => self.push(format!("{:#x}", f.imm)),
-            (_, Op::SWaitcnt) => self.push(Waitcnt::from_imm(f.imm)),
+            (_, Op::SWaitcnt) => self.push(self.isa.waits.text(f.imm)),
             (_, Op::SInstPrefetch | Op::SClause | Op::SRoundMode | Op::STtracedataImm | Op::SWaitcntDepctr) => {
                 self.push(format!("{:#x}", f.imm));
             }

@@ -46,7 +46,7 @@ fn every_number_is_listed_as_the_disassembler_lists_it() {
         if BY_NAME.contains(&inst.entry.mnemonic) {
             assert!(text.starts_with(inst.entry.mnemonic));
         } else {
-            assert_eq!(inst.text(WaveSize::W32), text);
+            assert_eq!(inst.text(GFX, WaveSize::W32), text);
         }
         assert!(crate::isa::disassemble(GFX, &words[..words.len() - 1]).is_err(), "{text} without its last dword");
         listed += 1;
@@ -89,9 +89,9 @@ fn address_dwords_are_those_that_the_addresses_need() {
 /// encoder rejects it).
 fn read_twice(words: &[u32]) -> Option<(Instruction, Instruction)> {
     let inst = crate::isa::disassemble(GFX, words).ok()?;
-    assert!(!inst.text(WaveSize::W64).is_empty());
+    assert!(!inst.text(GFX, WaveSize::W64).is_empty());
     let mut written = Vec::new();
     let Ok(()) = encode(GFX, WaveSize::W32, &inst, &mut written) else { return Some((inst, inst)) };
-    assert_eq!(written.len(), usize::from(inst.dwords()), "{}", inst.text(WaveSize::W64));
+    assert_eq!(written.len(), usize::from(inst.dwords()), "{}", inst.text(GFX, WaveSize::W64));
     Some((inst, crate::isa::disassemble(GFX, &written).expect("what the encoder wrote")))
 }

@@ -24,7 +24,7 @@ fn vector(op: Op, srcs: &[Src]) -> Instruction {
 macro_rules! with {
     ($inst:expr, $kind:ident, $($field:ident).+ = $value:expr) => {{
         let mut inst = $inst;
-        let Fields::$kind(f) = &mut inst.fields else { panic!("{}", inst.text(WaveSize::W64)) };
+        let Fields::$kind(f) = &mut inst.fields else { panic!("{}", inst.text(GFX, WaveSize::W64)) };
         f.$($field).+ = $value;
         inst
     }};
@@ -93,7 +93,7 @@ fn what_cannot_be_executed_is_refused_by_name() {
     ];
     for (inst, why) in cases {
         let said = refused(&inst);
-        assert!(said.contains(why), "{}: `{said}`, not `{why}`", inst.text(WaveSize::W64));
+        assert!(said.contains(why), "{}: `{said}`, not `{why}`", inst.text(GFX, WaveSize::W64));
     }
     assert_eq!(refused(&vector(Op::VBfeU32, &[reg(1), reg(2), reg(1)])), "", "the same twice is one");
     assert!(Instruction::export(GFX, ExpTarget::Mrt(8), sources, true, true).is_err());
@@ -103,8 +103,8 @@ fn what_cannot_be_executed_is_refused_by_name() {
 fn a_mask_of_64_lanes_is_a_pair() {
     let v: Src = Vgpr(2).into();
     let masked = |s| Instruction::vector(GFX, Op::VCndmaskB32, Vgpr(1), &[Src::Int(0), v, Src::Scalar(s)]);
-    assert_eq!(masked(s(4)).text(WaveSize::W64), "v_cndmask_b32_e64 v1, 0, v2, s[4:5]");
-    assert_eq!(masked(Scalar::VccLo).text(WaveSize::W64), "v_cndmask_b32_e32 v1, 0, v2, vcc");
+    assert_eq!(masked(s(4)).text(GFX, WaveSize::W64), "v_cndmask_b32_e64 v1, 0, v2, s[4:5]");
+    assert_eq!(masked(Scalar::VccLo).text(GFX, WaveSize::W64), "v_cndmask_b32_e32 v1, 0, v2, vcc");
     let odd = masked(s(5));
     assert!(encode(GFX, WaveSize::W32, &odd, &mut Vec::new()).is_ok());
     assert!(refused(&odd).contains("no group of 2 registers begins at s5"));

@@ -61,12 +61,12 @@ fn decoding_undoes_encoding() {
     for wave in [WaveSize::W32, WaveSize::W64] {
         for inst in samples(wave) {
             let mut code = dwords(&inst, wave);
-            assert_eq!(code.len(), usize::from(inst.dwords()), "{}", inst.text(wave));
-            assert_eq!(disassemble(GFX, &code), Ok(inst), "{} {code:x?}", inst.text(wave));
+            assert_eq!(code.len(), usize::from(inst.dwords()), "{}", inst.text(GFX, wave));
+            assert_eq!(disassemble(GFX, &code), Ok(inst), "{} {code:x?}", inst.text(GFX, wave));
             code.push(0xbf80_0000);
-            assert_eq!(disassemble(GFX, &code), Ok(inst), "{} and another", inst.text(wave));
+            assert_eq!(disassemble(GFX, &code), Ok(inst), "{} and another", inst.text(GFX, wave));
             code.truncate(usize::from(inst.dwords()) - 1);
-            assert!(disassemble(GFX, &code).is_err(), "{} without its last dword", inst.text(wave));
+            assert!(disassemble(GFX, &code).is_err(), "{} without its last dword", inst.text(GFX, wave));
         }
     }
 }
@@ -98,7 +98,7 @@ fn the_disassembler_says_what_we_print() {
         let blocks: Vec<String> = insts.iter().map(|inst| llvm::block(&dwords(inst, wave))).collect();
         let Some(answers) = llvm::listings("the_disassembler_says_what_we_print", wave, &blocks) else { return };
         for (inst, theirs) in insts.iter().zip(answers) {
-            let ours = inst.text(wave);
+            let ours = inst.text(GFX, wave);
             if theirs.as_ref() != Ok(&ours) && says_otherwise(inst).is_none() {
                 wrong.add(inst, format!("ours:   {ours}\ntheirs: {theirs:?}"));
             }
@@ -112,7 +112,7 @@ fn the_assembler_reads_our_text_as_our_bytes() {
     let mut wrong = Wrong::default();
     for wave in [WaveSize::W32, WaveSize::W64] {
         let insts = samples(wave);
-        let texts: Vec<String> = insts.iter().map(|inst| inst.text(wave)).collect();
+        let texts: Vec<String> = insts.iter().map(|inst| inst.text(GFX, wave)).collect();
         let Some(answers) = llvm::assemble("the_assembler_reads_our_text_as_our_bytes", wave, &texts) else { return };
         for ((inst, text), theirs) in insts.iter().zip(texts).zip(answers) {
             let ours = llvm::block(&dwords(inst, wave));

@@ -111,7 +111,7 @@ fn compare_code(interface: &StageInterface, theirs: &MachineCode, ours: &Machine
                 f.form = VectorForm::Long;
             }
             if !branches && inst.entry.op != Op::SNop {
-                out.push(inst.text(interface.wave));
+                out.push(inst.text(Isa::of(Gpu::Gfx1030), interface.wave));
             }
         }
         out
@@ -127,7 +127,7 @@ fn compare_code(interface: &StageInterface, theirs: &MachineCode, ours: &Machine
 }
 
 fn is_vcc_compare(inst: &Instruction) -> bool {
-    let text = inst.text(dovetail::target::WaveSize::W64);
+    let text = inst.text(Isa::of(Gpu::Gfx1030), dovetail::target::WaveSize::W64);
     text.starts_with("s_cmp_lg_u") && text.contains("vcc")
 }
 

@@ -46,7 +46,7 @@ pub fn listing(elf: &[u8], report: &Report, gpu: Gpu, stage_wave: Option<WaveSiz
         let dwords = usize::from(inst.dwords());
         let mut notes = code.relocated(offset, dwords);
         notes.extend(code.target(offset, &inst));
-        out.push(line(&inst.text(wave(offset)), offset, &rest[..dwords], &notes));
+        out.push(line(&inst.text(Isa::of(gpu), wave(offset)), offset, &rest[..dwords], &notes));
         at += dwords;
     }
     Ok(out)

@@ -80,7 +80,7 @@ fn listing(function: &MachineFunction) -> Vec<String> {
     let (mut at, mut out) = (0, Vec::new());
     while at < words.len() {
         let inst = disassemble(GFX, &words[at..]).expect("ours");
-        out.push(inst.text(function.wave));
+        out.push(inst.text(function.isa, function.wave));
         at += usize::from(inst.dwords());
     }
     out

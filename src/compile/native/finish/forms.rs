@@ -55,7 +55,7 @@ mod tests {
 
     fn text(op: Op, dst: u8, srcs: &[Src]) -> Option<String> {
         let inst = Instruction::vector(Isa::of(Gpu::Gfx1030), op, VectorDst::Vgpr(Vgpr(dst)), srcs);
-        Some(shorter(Isa::of(Gpu::Gfx1030), &inst)?.text(WaveSize::W32))
+        Some(shorter(Isa::of(Gpu::Gfx1030), &inst)?.text(Isa::of(Gpu::Gfx1030), WaveSize::W32))
     }
 
     #[test]

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::ir::{
     Access, Align, AtomicOp, BufferKind, ConstTableId, FenceOrder, Inst, MemoryClasses, Op as IrOp, Scope, Value,
 };
-use crate::isa::instruction::CachePolicy;
-use crate::isa::{Op, Waitcnt};
+use crate::isa::instruction::{CachePolicy, Fields, ScalarFields};
+use crate::isa::{Counter, Op, WaitCounts};
 use smallvec::SmallVec;
 
 /// Largest constant offset of a buffer access.
@@ -468,17 +468,25 @@ impl Selector<'_> {
             return self.pseudo(Pseudo::Fence, &[], &[], Extra::None);
         }
         let memory = classes.buffer || classes.image;
-        let counts = Waitcnt { vm: if memory { 0 } else { Waitcnt::NONE.vm }, lgkm: 0, ..Waitcnt::NONE };
-        self.isa(Op::SWaitcnt, &[], &[], Extra::Imm(counts.imm()));
+        let scalar = WaitCounts::all(Counter::Scalar);
+        let both = scalar.at_most(Counter::Vector, 0).at_most(Counter::Store, 0);
+        self.wait(if memory { both } else { scalar });
         if !memory {
             return;
         }
-        self.isa(Op::SWaitcntVscnt, &[], &[Operand::fixed(PhysReg::NULL)], Extra::Imm(0));
         if matches!(order, FenceOrder::Acquire | FenceOrder::AcqRel) {
             self.isa(Op::BufferGl0Inv, &[], &[], Extra::None);
             if matches!(scope, Scope::Device | Scope::System) {
                 self.isa(Op::BufferGl1Inv, &[], &[], Extra::None);
             }
+        }
+    }
+
+    fn wait(&mut self, counts: WaitCounts) {
+        for inst in self.isa.wait(counts) {
+            let Fields::Scalar(ScalarFields { srcs, imm, .. }) = inst.fields else { continue };
+            let uses: &[Operand] = if srcs[0].is_some() { &[Operand::fixed(PhysReg::NULL)] } else { &[] };
+            self.isa(inst.entry.op, &[], uses, Extra::Imm(imm));
         }
     }
 

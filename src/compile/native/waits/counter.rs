@@ -16,7 +16,7 @@ pub(super) struct Pending {
 
 /// A counter.
 #[derive(Debug)]
-pub(super) struct Counter {
+pub(super) struct Queue {
     pending: List<Pending>,
     /// Bits of the kinds of operations that may be outstanding, also of those without registers.
     pub kinds: u8,
@@ -26,28 +26,28 @@ pub(super) struct Counter {
 
 /// A saved counter: its operations are a range of a list that saved counters share.
 #[derive(Clone, Debug)]
-pub(super) struct SavedCounter {
+pub(super) struct SavedQueue {
     pending: Range<u32>,
     kinds: u8,
 }
 
-impl Counter {
+impl Queue {
     pub(super) fn new(most: u8) -> Self {
         Self { pending: List::default(), kinds: 0, most }
     }
 
     /// Restores a saved counter.
-    pub(super) fn load(&mut self, saved: &SavedCounter, list: &[Pending]) {
+    pub(super) fn load(&mut self, saved: &SavedQueue, list: &[Pending]) {
         self.pending.clear();
         self.pending.extend_from_slice(&list[saved.pending.start as usize..saved.pending.end as usize]);
         self.kinds = saved.kinds;
     }
 
     /// Saves the counter; its operations go to the end of a list.
-    pub(super) fn save(&self, list: &mut List<Pending>) -> SavedCounter {
+    pub(super) fn save(&self, list: &mut List<Pending>) -> SavedQueue {
         let start = list.len() as u32;
         list.extend_from_slice(&self.pending);
-        SavedCounter { pending: start..list.len() as u32, kinds: self.kinds }
+        SavedQueue { pending: start..list.len() as u32, kinds: self.kinds }
     }
 
     /// Counts an operation of this kind, which will still use these registers.
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_wait_names_what_came_after() {
-        let mut counter = Counter::new(7);
+        let mut counter = Queue::new(7);
         (0..3).for_each(|v| counter.issue(1, one(v)));
         assert_eq!([0, 1, 2, 3].map(|v| counter.count_for(&one(v), 0)), [Some(2), Some(1), Some(0), None]);
         assert_eq!(counter.count_for(&one(0), 1), None);
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn of_two_paths_the_younger_operation_counts() {
-        let [mut a, mut b] = [Counter::new(63), Counter::new(63)];
+        let [mut a, mut b] = [Queue::new(63), Queue::new(63)];
         a.issue(1, one(0));
         a.issue(1, one(1));
         b.issue(2, one(2));

@@ -10,11 +10,10 @@ mod state;
 use super::code::{Code, CodeBlock, Item};
 use super::mir::Term;
 use crate::error::{Error, Result};
-use crate::isa::instruction::{Fields, ScalarFields};
-use crate::isa::{Effects, Instruction, Isa, Op, RegisterSet, Scalar, Src, Traits, Waitcnt};
+use crate::isa::{Effects, Instruction, Isa, Op, RegisterSet, Traits, WaitCounts};
 use crate::workspace::{List, filled};
 use counter::Pending;
-use state::{SavedState, State, Wait, explicit};
+use state::{RESULTS, SavedState, State};
 use std::ops::Range;
 
 /// `s_nop` for the wait states between a float atomic and a change of the denormal mode (isa-gfx10 7.2).
@@ -27,7 +26,7 @@ const ATOMIC_TO_DENORM: u16 = 2;
 pub fn insert(code: &mut Code, awaited: &RegisterSet) -> Result<()> {
     let effects: List<Effects> = code.items.iter().map(|item| item.inst.effects(code.wave)).collect();
     let before = solve(code, &effects, awaited)?;
-    let mut state = State::after_loads(awaited);
+    let mut state = State::after_loads(code.isa, awaited);
     let mut items = List::default();
     let mut ranges = List::<Range<usize>>::default();
     let float_atomics = code.items.iter().any(|item| item.inst.entry.is(Traits::FLOAT_ATOMIC));
@@ -67,7 +66,7 @@ struct Before {
 fn solve(code: &Code, effects: &[Effects], awaited: &RegisterSet) -> Result<Before> {
     let mut before = Before { points: filled(code.blocks.len(), None), pending: List::default() };
     let mut changed = filled(code.blocks.len(), false);
-    let [mut state, mut known] = [(); 2].map(|()| State::after_loads(awaited));
+    let [mut state, mut known] = [(); 2].map(|()| State::after_loads(code.isa, awaited));
     if let (Some(point), Some(changed)) = (before.points.first_mut(), changed.first_mut()) {
         (*point, *changed) = (Some(state.save(&mut before.pending)), true);
     }
@@ -105,35 +104,29 @@ fn walk(
     effects: &[Effects],
     block: &CodeBlock,
     state: &mut State,
-    mut visit: impl FnMut(Wait, Option<&Item>),
+    mut visit: impl FnMut(WaitCounts, Option<&Item>),
 ) {
-    let mut asked = Wait::NONE;
+    let mut asked = WaitCounts::ANY;
     for n in block.items.clone() {
         let (item, effects) = (&code.items[n], &effects[n]);
-        if let Some(wait) = explicit(&item.inst) {
+        if let Some(wait) = code.isa.waited(&item.inst) {
             asked = asked.and(wait);
             continue;
         }
         let wait = state.useful(asked.and(state.needed(&item.inst, effects)));
-        asked = Wait::NONE;
+        asked = WaitCounts::ANY;
         state.wait(wait);
         visit(wait, Some(item));
         state.issue(effects);
     }
     if block.term == Term::Joint {
-        asked = asked.and(Wait::RESULTS);
+        asked = asked.and(RESULTS);
     }
     let wait = state.useful(asked);
     state.wait(wait);
     visit(wait, None);
 }
 
-fn push(isa: &'static Isa, wait: Wait, items: &mut List<Item>) {
-    if wait.counts != Waitcnt::NONE {
-        items.push(Item::new(Instruction::wait(isa, wait.counts)));
-    }
-    if wait.vs != Wait::NONE.vs {
-        let fields = ScalarFields { dst: None, srcs: [Some(Src::Scalar(Scalar::Null)), None], imm: wait.vs.into() };
-        items.push(Item::new(Instruction::new(isa, Op::SWaitcntVscnt, Fields::Scalar(fields))));
-    }
+fn push(isa: &'static Isa, wait: WaitCounts, items: &mut List<Item>) {
+    items.extend(isa.wait(wait).map(Item::new));
 }

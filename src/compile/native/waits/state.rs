@@ -1,9 +1,9 @@
 //! The operations outstanding at a point of the code, and the waits that an instruction needs there (isa-gfx10 7.1).
 
-use super::counter::{Counter, Pending, SavedCounter};
-use crate::isa::instruction::{Fields, Instruction};
+use super::counter::{Pending, Queue, SavedQueue};
 use crate::isa::{
-    CountedAccess, Effects, ExportKind, Op, Register, RegisterSet, Scalar, Src, Traits, VectorPath, Waitcnt,
+    CountedAccess, Counter, Effects, ExportKind, Instruction, Isa, Op, Register, RegisterSet, Traits, VectorPath,
+    WaitCounts,
 };
 use crate::workspace::List;
 
@@ -27,47 +27,27 @@ mod kind {
     pub const STORE: u8 = 1;
 }
 
-/// Counts to wait for, including one for stores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wait {
-    /// Loads, exports, scalar memory and LDS.
-    pub counts: Waitcnt,
-    /// Stores; 63 means no wait.
-    pub vs: u8,
-}
-
-impl Wait {
-    pub(super) const NONE: Self = Self { counts: Waitcnt::NONE, vs: 63 };
-    /// The wait before an epilog: no load is outstanding. Exports may be: the epilog waits for them before it writes registers.
-    pub(super) const RESULTS: Self = Self { counts: Waitcnt { vm: 0, lgkm: 0, ..Waitcnt::NONE }, vs: 63 };
-
-    /// The wait that fulfils both.
-    #[must_use]
-    pub(super) fn and(self, other: Self) -> Self {
-        let (a, b) = (self.counts, other.counts);
-        let counts = Waitcnt { vm: a.vm.min(b.vm), exp: a.exp.min(b.exp), lgkm: a.lgkm.min(b.lgkm) };
-        Self { counts, vs: self.vs.min(other.vs) }
-    }
-}
+/// The wait before an epilog: no load is outstanding. Exports may be: the epilog waits for them before it writes registers.
+pub(super) const RESULTS: WaitCounts = WaitCounts::all(Counter::Vector).at_most(Counter::Scalar, 0);
 
 /// Outstanding operations.
 #[derive(Debug)]
 pub(super) struct State {
-    vm: Counter,
-    lgkm: Counter,
-    exp: Counter,
-    vs: Counter,
+    vm: Queue,
+    lgkm: Queue,
+    exp: Queue,
+    vs: Queue,
 }
 
 /// A saved [`State`]: its operations are in a list that saved states share.
 #[derive(Clone, Debug)]
-pub(super) struct SavedState([SavedCounter; 4]);
+pub(super) struct SavedState([SavedQueue; 4]);
 
 impl State {
     /// The state at the start: loads of these registers by the prolog may be outstanding.
-    pub(super) fn after_loads(registers: &RegisterSet) -> Self {
-        let mut state =
-            Self { vm: Counter::new(63), lgkm: Counter::new(63), exp: Counter::new(7), vs: Counter::new(63) };
+    pub(super) fn after_loads(isa: &Isa, registers: &RegisterSet) -> Self {
+        let [vm, lgkm, exp, vs] = Counter::ALL.map(|counter| Queue::new(isa.waits.most(counter)));
+        let mut state = Self { vm, lgkm, exp, vs };
         if !registers.is_empty() {
             state.vm.issue(kind::PLAIN, *registers);
         }
@@ -75,8 +55,9 @@ impl State {
     }
 
     /// The wait that an instruction needs before it.
-    pub(super) fn needed(&self, inst: &Instruction, effects: &Effects) -> Wait {
-        let mut wait = Wait::NONE;
+    pub(super) fn needed(&self, inst: &Instruction, effects: &Effects) -> WaitCounts {
+        let mut wait = WaitCounts::ANY;
+        let mut at_most = |counter, count| wait = wait.and(WaitCounts::ANY.at_most(counter, count));
         let both = effects.reads.union(&effects.writes);
         // Results of one path arrive in order, so a load may follow another with the same result register.
         let spared = match effects.access {
@@ -86,23 +67,23 @@ impl State {
         let read = self.vm.count_for(&effects.reads, 0);
         let loads = read.into_iter().chain(self.vm.count_for(&effects.writes, spared));
         if let Some(count) = loads.min() {
-            wait.counts.vm = if self.vm.kinds & kind::FLAT == 0 { count } else { 0 };
+            at_most(Counter::Vector, if self.vm.kinds & kind::FLAT == 0 { count } else { 0 });
         }
         if let Some(count) = self.lgkm.count_for(&both, 0) {
-            wait.counts.lgkm = if self.lgkm_in_order() { count } else { 0 };
+            at_most(Counter::Scalar, if self.lgkm_in_order() { count } else { 0 });
         }
         if let Some(count) = self.exp.count_for(&effects.writes, 0) {
-            wait.counts.exp = if self.exp_in_order() { count } else { 0 };
+            at_most(Counter::Export, if self.exp_in_order() { count } else { 0 });
         }
         let writes_exec = [Register::EXEC, Register::EXEC_HI].into_iter().any(|r| effects.writes.contains(r));
         if writes_exec && self.exp.kinds != 0 {
-            wait.counts.exp = 0;
+            at_most(Counter::Export, 0);
         }
         if inst.entry.is(Traits::BARRIER) && self.lgkm.kinds & kind::LDS != 0 {
-            wait.counts.lgkm = 0;
+            at_most(Counter::Scalar, 0);
         }
         if matches!(inst.entry.op, Op::BufferGl0Inv | Op::BufferGl1Inv) && self.vm.kinds != 0 {
-            wait.counts.vm = 0;
+            at_most(Counter::Vector, 0);
         }
         wait
     }
@@ -121,27 +102,21 @@ impl State {
     }
 
     /// The useful part of a wait: counters on which something may be outstanding.
-    pub(super) fn useful(&self, wait: Wait) -> Wait {
-        let of = |counter: &Counter, count: u8, none: u8| if counter.kinds == 0 { none } else { count };
-        let (counts, none) = (wait.counts, Waitcnt::NONE);
-        Wait {
-            counts: Waitcnt {
-                vm: of(&self.vm, counts.vm, none.vm),
-                exp: of(&self.exp, counts.exp, none.exp),
-                lgkm: of(&self.lgkm, counts.lgkm, none.lgkm),
-            },
-            vs: of(&self.vs, wait.vs, Wait::NONE.vs),
-        }
+    pub(super) fn useful(&self, wait: WaitCounts) -> WaitCounts {
+        let queues = Counter::ALL.into_iter().zip([&self.vm, &self.lgkm, &self.exp, &self.vs]);
+        queues
+            .filter(|(_, queue)| queue.kinds != 0)
+            .fold(WaitCounts::ANY, |useful, (counter, _)| useful.at_most(counter, wait.get(counter)))
     }
 
     /// Applies a wait.
-    pub(super) fn wait(&mut self, wait: Wait) {
+    pub(super) fn wait(&mut self, wait: WaitCounts) {
         let (lgkm, exp) = (self.lgkm_in_order(), self.exp_in_order());
         let flat = self.vm.kinds & kind::FLAT != 0;
-        self.vm.wait(wait.counts.vm, !flat);
-        self.lgkm.wait(wait.counts.lgkm, lgkm);
-        self.exp.wait(wait.counts.exp, exp);
-        self.vs.wait(wait.vs, true);
+        self.vm.wait(wait.get(Counter::Vector), !flat);
+        self.lgkm.wait(wait.get(Counter::Scalar), lgkm);
+        self.exp.wait(wait.get(Counter::Export), exp);
+        self.vs.wait(wait.get(Counter::Store), true);
     }
 
     /// Applies an instruction.
@@ -201,21 +176,4 @@ const fn path_kind(path: VectorPath) -> u8 {
         VectorPath::Sampler => kind::SAMPLER,
         VectorPath::Ray => kind::RAY,
     }
-}
-
-/// The wait, if an instruction is nothing but a wait.
-pub(super) fn explicit(inst: &Instruction) -> Option<Wait> {
-    let Fields::Scalar(f) = &inst.fields else { return None };
-    let constant = f.srcs[0].is_none_or(|src| src == Src::Scalar(Scalar::Null));
-    let count = u8::try_from(f.imm).unwrap_or(u8::MAX);
-    let none = Waitcnt::NONE;
-    let counts = match inst.entry.op {
-        Op::SWaitcnt => Waitcnt::from_imm(f.imm),
-        Op::SWaitcntVscnt if constant => return Some(Wait { counts: none, vs: count.min(Wait::NONE.vs) }),
-        Op::SWaitcntVmcnt if constant => Waitcnt { vm: count.min(none.vm), ..none },
-        Op::SWaitcntExpcnt if constant => Waitcnt { exp: count.min(none.exp), ..none },
-        Op::SWaitcntLgkmcnt if constant => Waitcnt { lgkm: count.min(none.lgkm), ..none },
-        _ => return None,
-    };
-    Some(Wait { counts, vs: Wait::NONE.vs })
 }

@@ -1,0 +1,199 @@
+//! Counters of a wave's outstanding operations, and the instructions that wait for them.
+
+use super::instruction::{Fields, Instruction, ScalarFields};
+use super::layout::Field;
+use super::{Isa, Op, Scalar, Src};
+
+/// What a counter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Counter {
+    /// Vector memory with a result.
+    Vector,
+    /// Scalar memory, LDS, messages.
+    Scalar,
+    /// Exports that have not read their registers yet.
+    Export,
+    /// Vector memory without a result.
+    Store,
+}
+
+impl Counter {
+    /// Every counter.
+    pub const ALL: [Self; 4] = [Self::Vector, Self::Scalar, Self::Export, Self::Store];
+}
+
+/// What is waited for: at most this many operations of each counter are left outstanding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WaitCounts([u8; Counter::ALL.len()]);
+
+impl WaitCounts {
+    /// Nothing is waited for.
+    pub const ANY: Self = Self([u8::MAX; Counter::ALL.len()]);
+
+    /// Until all operations of a counter are done.
+    pub const fn all(counter: Counter) -> Self {
+        Self::ANY.at_most(counter, 0)
+    }
+
+    /// The same with another number for a counter.
+    #[must_use]
+    pub const fn at_most(self, counter: Counter, count: u8) -> Self {
+        let Self(mut counts) = self;
+        counts[counter as usize] = count;
+        Self(counts)
+    }
+
+    /// Operations that may be left; `u8::MAX`: any number.
+    pub const fn get(self, counter: Counter) -> u8 {
+        self.0[counter as usize]
+    }
+
+    /// The wait that fulfils both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let mut both = self;
+        both.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine = (*mine).min(theirs));
+        both
+    }
+}
+
+/// A counter of an instruction set.
+#[derive(Debug)]
+pub(super) struct CounterRow {
+    /// The assembler's name.
+    name: &'static str,
+    /// Its largest value: the hardware issues nothing more until it drops.
+    most: u8,
+    /// Its place in the constant of the wait for several counters.
+    place: Field,
+    /// The instruction that waits for it alone: a register, `null` for none, plus a constant.
+    alone: Op,
+}
+
+/// The counters of an instruction set.
+#[derive(Debug)]
+pub struct WaitLayout {
+    /// By counter.
+    rows: [CounterRow; Counter::ALL.len()],
+    /// Waits for each counter that has a place in its constant.
+    several: Op,
+    /// The order of these in the assembler's text.
+    order: [Counter; 3],
+}
+
+/// gfx10 (AMD, "RDNA 2 Instruction Set Architecture", S_WAITCNT; checked against llvm-mc).
+pub(super) static GFX10: WaitLayout = WaitLayout {
+    rows: [
+        CounterRow { name: "vmcnt", most: 63, place: Field::parts(0, 4, 14, 2), alone: Op::SWaitcntVmcnt },
+        CounterRow { name: "lgkmcnt", most: 63, place: Field::parts(8, 6, 0, 0), alone: Op::SWaitcntLgkmcnt },
+        CounterRow { name: "expcnt", most: 7, place: Field::parts(4, 3, 0, 0), alone: Op::SWaitcntExpcnt },
+        CounterRow { name: "vscnt", most: 63, place: Field::NONE, alone: Op::SWaitcntVscnt },
+    ],
+    several: Op::SWaitcnt,
+    order: [Counter::Vector, Counter::Export, Counter::Scalar],
+};
+
+impl WaitLayout {
+    const fn row(&self, counter: Counter) -> &CounterRow {
+        &self.rows[counter as usize]
+    }
+
+    /// The assembler's name of a counter.
+    pub const fn name(&self, counter: Counter) -> &'static str {
+        self.row(counter).name
+    }
+
+    /// The largest value of a counter.
+    pub const fn most(&self, counter: Counter) -> u8 {
+        self.row(counter).most
+    }
+
+    /// What the constant of the wait for several counters says. A counter's largest value is no wait.
+    pub fn of_constant(&self, constant: u16) -> WaitCounts {
+        self.order.into_iter().fold(WaitCounts::ANY, |counts, counter| {
+            let count = self.row(counter).place.small(constant.into());
+            if count < self.most(counter) { counts.at_most(counter, count) } else { counts }
+        })
+    }
+
+    /// The constant of the wait for several counters; `None` if it is no wait for these.
+    fn constant(&self, counts: WaitCounts) -> Option<u16> {
+        let mut waits = false;
+        let constant = self.order.into_iter().fold(0, |constant, counter| {
+            let count = counts.get(counter).min(self.most(counter));
+            waits |= count < self.most(counter);
+            constant | self.row(counter).place.put(count.into()).unwrap_or(0)
+        });
+        waits.then_some(constant as u16)
+    }
+
+    /// The counter that an operation waits for alone.
+    pub fn alone(&self, op: Op) -> Option<Counter> {
+        Counter::ALL.into_iter().find(|counter| self.row(*counter).alone == op)
+    }
+
+    /// Text of the constant of the wait for several counters: those that are waited for, or all if there are none.
+    pub(super) fn text(&self, constant: u16) -> String {
+        let counts = self.of_constant(constant);
+        let shown =
+            self.order.into_iter().filter(|counter| counts == WaitCounts::ANY || counts.get(*counter) != u8::MAX);
+        let text = |counter| format!("{}({})", self.name(counter), self.row(counter).place.small(constant.into()));
+        shown.map(text).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl Isa {
+    /// The instructions that wait: one for several counters, and one for each other.
+    pub fn wait(&'static self, counts: WaitCounts) -> impl Iterator<Item = Instruction> {
+        let layout = self.waits;
+        let several = layout.constant(counts).map(|constant| Instruction::program(self, layout.several, constant));
+        let alone = Counter::ALL.into_iter().filter(move |counter| {
+            layout.row(*counter).place == Field::NONE && counts.get(*counter) < layout.most(*counter)
+        });
+        several.into_iter().chain(alone.map(move |counter| {
+            let srcs = [Some(Src::Scalar(Scalar::Null)), None];
+            let fields = ScalarFields { dst: None, srcs, imm: counts.get(counter).into() };
+            Instruction::new(self, layout.row(counter).alone, Fields::Scalar(fields))
+        }))
+    }
+
+    /// What an instruction waits for, if it is nothing but a wait. A count in a register is not known, and no wait.
+    pub fn waited(&self, inst: &Instruction) -> Option<WaitCounts> {
+        let Fields::Scalar(f) = &inst.fields else { return None };
+        if inst.entry.op == self.waits.several {
+            return Some(self.waits.of_constant(f.imm));
+        }
+        let counter = self.waits.alone(inst.entry.op)?;
+        let count = u8::try_from(f.imm).ok().filter(|count| *count < self.waits.most(counter));
+        (f.srcs[0] == Some(Src::Scalar(Scalar::Null)))
+            .then_some(WaitCounts::ANY.at_most(counter, count.unwrap_or(u8::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::{Gpu, WaveSize};
+
+    #[test]
+    fn a_wait_is_what_its_instructions_wait_for() {
+        let isa = Isa::of(Gpu::Gfx1030);
+        let counts = WaitCounts::all(Counter::Scalar).at_most(Counter::Vector, 37).at_most(Counter::Store, 5);
+        let made: Vec<Instruction> = isa.wait(counts).collect();
+        let text: Vec<String> = made.iter().map(|inst| inst.text(isa, WaveSize::W32)).collect();
+        assert_eq!(text, ["s_waitcnt vmcnt(37) lgkmcnt(0)", "s_waitcnt_vscnt null, 0x5"]);
+        let both = made.iter().filter_map(|inst| isa.waited(inst)).reduce(WaitCounts::and);
+        assert_eq!(both, Some(counts));
+        // A count that a counter cannot exceed is no wait.
+        let beyond = WaitCounts::ANY.at_most(Counter::Vector, 64).at_most(Counter::Export, 7);
+        assert_eq!(isa.wait(beyond).count(), 0);
+    }
+
+    #[test]
+    fn a_constant_comes_back() {
+        for constant in (0..=u16::MAX).filter(|constant| constant & 0x80 == 0) {
+            let counts = GFX10.of_constant(constant);
+            assert_eq!(GFX10.constant(counts).unwrap_or(0xff7f & 0xff7f), constant & 0xff7f);
+        }
+    }
+}
