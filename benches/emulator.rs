@@ -1,8 +1,8 @@
 //! Measures the emulator in lane operations per second: vector instructions times lanes.
 
-use dovetail::isa::Isa;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dovetail::emu::{Machine, Mode, RunLimits, RunStats, Wave};
+use dovetail::isa::Isa;
 use dovetail::target::{Gpu, WaveSize};
 
 /// A loop of eight vector instructions of different classes, with a counter and a branch.

@@ -2,11 +2,13 @@
 //!
 //! Every place that depends on the GPU asks the [`Isa`] that it is given; none asks for a family by name.
 
-use super::layout::Layout;
+use super::counters::{self, WaitLayout};
+use super::layout::{self, Layout};
+use super::link_words::LinkWords;
 use super::operand_codes::OperandCodes;
 use super::sampling::SamplingTable;
-use super::tables::{self, long_number};
-use super::{Format, Op, OpcodeRow, Traits, WaitLayout, counters, layout};
+use super::tables::{self, ABSENT, long_number};
+use super::{Format, Op, OpcodeRow, Traits};
 use crate::target::{Family, FamilyFacts, Gpu};
 use std::fmt;
 
@@ -14,19 +16,6 @@ use std::fmt;
 const NONE: u16 = u16::MAX;
 /// One more than the highest opcode of any format.
 const NUMBERS: usize = 1024;
-
-/// The row of an operation that an instruction set lacks: it has no encoding.
-static ABSENT: OpcodeRow = OpcodeRow {
-    op: Op::SEndpgm,
-    format: Format::Sopp,
-    number: NONE,
-    mnemonic: "(absent)",
-    dst: &[],
-    src: &[],
-    latency: super::Latency::None,
-    traits: Traits::NONE,
-    atomic: &[],
-};
 
 /// The instruction set of a family of GPUs.
 pub struct Isa {
@@ -42,6 +31,8 @@ pub struct Isa {
     /// Numbers of operands.
     pub(super) codes: OperandCodes,
     pub(super) sampling: SamplingTable,
+    /// Words that a link writes and recognises.
+    pub words: LinkWords,
     /// Its counters of outstanding operations.
     pub waits: &'static WaitLayout,
 }
@@ -61,11 +52,14 @@ impl Isa {
         let mut prefixes = [None; Format::ALL.len()];
         let mut n = 0;
         while n < prefixes.len() {
-            prefixes[n] = layout.prefix(Format::ALL[n]);
+            if let Some(prefix) = layout.prefix(Format::ALL[n]) {
+                prefixes[n] = Some(prefix.value);
+            }
             n += 1;
         }
-        let sampling = super::sampling::table(rows);
-        Self { family, rows, by_op, by_number, prefixes, layout, codes, sampling, waits }
+        let sampling = SamplingTable::new(rows);
+        let words = LinkWords::new(rows, layout, codes);
+        Self { family, rows, by_op, by_number, prefixes, layout, codes, sampling, words, waits }
     }
 
     /// The instruction set of a GPU.
@@ -93,6 +87,11 @@ impl Isa {
     /// The row of an operation. One that it lacks has a row that cannot be encoded.
     pub fn row(&self, op: Op) -> &'static OpcodeRow {
         self.rows.get(usize::from(self.by_op[op as usize])).unwrap_or(&ABSENT)
+    }
+
+    /// The sampling operation with exactly these modifiers, if there is one.
+    pub const fn sampling(&self, modifiers: Traits) -> Option<Op> {
+        self.sampling.find(modifiers)
     }
 
     /// The row of an opcode; for VOP3 also rows of the short formats that have long forms.

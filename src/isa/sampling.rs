@@ -1,6 +1,6 @@
 //! Image operations that take a sampler, by their modifiers.
 
-use super::{Format, Isa, Op, OpcodeRow, Traits};
+use super::{Format, Op, OpcodeRow, Traits};
 
 /// Modifiers of sampling operations: the traits that distinguish them.
 const MODIFIERS: [Traits; 8] = [
@@ -15,7 +15,7 @@ const MODIFIERS: [Traits; 8] = [
 ];
 
 /// Sampling operations of an instruction set, indexed by their modifiers, one bit each.
-pub(super) type SamplingTable = [Option<Op>; 1 << MODIFIERS.len()];
+pub(super) struct SamplingTable([Option<Op>; 1 << MODIFIERS.len()]);
 
 const fn key(of: Traits) -> usize {
     let (mut key, mut n) = (0, 0);
@@ -26,28 +26,27 @@ const fn key(of: Traits) -> usize {
     key
 }
 
-pub(super) const fn table(rows: &[OpcodeRow]) -> SamplingTable {
-    let mut table = [None; 1 << MODIFIERS.len()];
-    let mut n = 0;
-    while n < rows.len() {
-        let row = &rows[n];
-        n += 1;
-        let other = row.is(Traits::G16) || matches!(row.op, Op::ImageGetLod | Op::ImageGather4h);
-        if row.format as usize != Format::Mimg as usize || !row.is(Traits::SAMPLES) || other {
-            continue;
+impl SamplingTable {
+    pub(super) const fn new(rows: &[OpcodeRow]) -> Self {
+        let mut table = [None; 1 << MODIFIERS.len()];
+        let mut n = 0;
+        while n < rows.len() {
+            let row = &rows[n];
+            n += 1;
+            let other = row.is(Traits::G16) || matches!(row.op, Op::ImageGetLod | Op::ImageGather4h);
+            if row.format as usize != Format::Mimg as usize || !row.is(Traits::SAMPLES) || other {
+                continue;
+            }
+            // The first of equal ones; the later ones are the coarse derivatives.
+            let place = key(row.traits);
+            if table[place].is_none() {
+                table[place] = Some(row.op);
+            }
         }
-        // The first of equal ones; the later ones are the coarse derivatives.
-        let place = key(row.traits);
-        if table[place].is_none() {
-            table[place] = Some(row.op);
-        }
+        Self(table)
     }
-    table
-}
 
-impl Isa {
-    /// The sampling operation with exactly these modifiers, if there is one.
-    pub const fn sampling(&self, modifiers: Traits) -> Option<Op> {
-        self.sampling[key(modifiers)]
+    pub(super) const fn find(&self, modifiers: Traits) -> Option<Op> {
+        self.0[key(modifiers)]
     }
 }

@@ -65,7 +65,7 @@ impl Bound {
                 continue;
             };
             reachable(object, &patch.symbol, value)?;
-            if patch.kind == RelocKind::SmemOffset && !is_near(&object.code, patch.offset, value.bits) {
+            if patch.kind == RelocKind::SmemOffset && !is_near(object, &object.code, patch.offset, value.bits) {
                 return Err(too_far(&patch.symbol, value.bits));
             }
             root_buffers |= value.bits != 0 && matches!(patch.symbol, LinkSymbol::UsesSpill { .. });
@@ -81,7 +81,7 @@ impl Bound {
         for (patch, value) in object.patches.iter().zip(&values) {
             let Some(offset) = walk.moved(patch.offset) else { continue };
             match *value {
-                Some(value) => apply(&mut code, offset, patch.kind, value.into(), 0)
+                Some(value) => apply(&object.isa().words, &mut code, offset, patch.kind, value.into(), 0)
                     .at(|| format!("`{}`, symbol `{}`", object.interface.body_symbol(), patch.symbol))?,
                 None if code.len() < offset.saturating_add(patch.kind.bytes()) as usize => {
                     return Err(Error::malformed(format!(
@@ -207,9 +207,11 @@ fn reachable(object: &Object, symbol: &LinkSymbol, value: Value) -> Result<()> {
 }
 
 /// Whether the value fits the offset of a scalar load, with the part's own offset added.
-pub(super) fn is_near(code: &[u8], offset: u32, value: u32) -> bool {
+pub(super) fn is_near(object: &Object, code: &[u8], offset: u32, value: u32) -> bool {
     let word = code.get(offset as usize..).and_then(|rest| rest.first_chunk());
-    word.is_some_and(|word| fits(RelocKind::SmemOffset, u32::from_le_bytes(*word).into(), value.into()))
+    word.is_some_and(|word| {
+        fits(&object.isa().words, RelocKind::SmemOffset, u32::from_le_bytes(*word).into(), value.into())
+    })
 }
 
 pub(super) fn too_far(symbol: &LinkSymbol, value: u32) -> Error {

@@ -7,7 +7,7 @@
 use super::places::{DWORD, LoadReloc, Patch, Patched};
 use crate::error::{Context, Error, Result};
 use crate::fallible;
-use crate::isa::words::{LoadWords, branch_distance, is_move};
+use crate::isa::{Isa, LinkWords, ScalarLoad};
 use crate::reloc::kind::RelocKind;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -29,8 +29,9 @@ pub(super) struct Removals {
 }
 
 /// The instructions that a body may do without.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Shape {
+    words: &'static LinkWords,
     /// In order of their offsets, disjoint.
     groups: Vec<Group>,
     loads: Vec<Load>,
@@ -54,7 +55,7 @@ enum GroupKind {
 /// A load of a descriptor.
 #[derive(Clone, Debug)]
 struct Load {
-    words: LoadWords,
+    words: ScalarLoad,
     /// The patch with the descriptor's offset.
     place: usize,
     /// The patch that says whether it is in the root table.
@@ -79,13 +80,25 @@ impl Group {
 }
 
 impl Shape {
+    /// That of a body of which nothing may be removed.
+    pub(super) fn whole(isa: &'static Isa) -> Self {
+        Self { words: &isa.words, groups: Vec::new(), loads: Vec::new(), branches: Vec::new() }
+    }
+
     /// Reads what may be removed; the patches are in order of their offsets.
     ///
     /// # Errors
     /// Malformed: other instructions than these relocations are for, or a relocation for the loader among them.
-    pub(super) fn new(code: &[u8], patches: &[Patch], mut removals: Removals, loader: &[LoadReloc]) -> Result<Self> {
+    pub(super) fn new(
+        words: &'static LinkWords,
+        code: &[u8],
+        patches: &[Patch],
+        mut removals: Removals,
+        loader: &[LoadReloc],
+    ) -> Result<Self> {
         removals.joins.sort_unstable();
         let mut shape = Self {
+            words,
             groups: Vec::with_capacity(removals.joins.len() + removals.optional.len()),
             loads: Vec::with_capacity(2 * removals.joins.len()),
             branches: Vec::with_capacity(removals.distances.len()),
@@ -94,7 +107,7 @@ impl Shape {
             shape.join(code, patches, at).at(|| format!("{} at {at:#x}", RelocKind::Join))?;
         }
         for at in removals.optional {
-            if !word(code, at).is_some_and(is_move) {
+            if !word(code, at).is_some_and(|word| words.is_move(word)) {
                 return Err(Error::malformed(format!("{} at {at:#x}: no s_mov_b32", RelocKind::Optional)));
             }
             shape.groups.push(Group { at, kind: GroupKind::Optional });
@@ -104,7 +117,7 @@ impl Shape {
             return Err(Error::malformed("instructions that may be removed overlap"));
         }
         for at in removals.distances {
-            let branch = Branch::new(code, at);
+            let branch = Branch::new(words, code, at);
             shape.branches.push(branch.ok_or_else(|| {
                 Error::malformed(format!("{} at {at:#x}: no branch within the body", RelocKind::Distance))
             })?);
@@ -122,16 +135,16 @@ impl Shape {
 
     /// A load that may be merged with the one before.
     fn join(&mut self, code: &[u8], patches: &[Patch], at: u32) -> Result<()> {
-        let load = load(code, patches, at)?;
+        let load = load(self.words, code, patches, at)?;
         let begun = self.groups.last().is_some_and(|group| group.end() == at);
         if !begun {
             let first = at.checked_sub(LOAD).ok_or_else(|| Error::malformed("nothing before it"))?;
-            self.loads.push(self::load(code, patches, first)?);
+            self.loads.push(self::load(self.words, code, patches, first)?);
             let last = self.loads.len();
             self.groups.push(Group { at: first, kind: GroupKind::Loads(last - 1..last) });
         }
         let follows = self.loads.last().is_some_and(|before| {
-            before.words.base() == load.words.base() && before.words.data() + before.words.dwords() == load.words.data()
+            before.words.base == load.words.base && before.words.data + before.words.dwords == load.words.data
         });
         if !follows {
             return Err(Error::malformed("the load before it is of other registers"));
@@ -152,7 +165,8 @@ impl Shape {
                 GroupKind::Optional if root_buffers => {}
                 GroupKind::Optional => fit.remove(group.at, DWORD),
                 GroupKind::Loads(range) => {
-                    fit.merge(group.at, self.loads.get(range.clone()).unwrap_or_default(), value);
+                    let loads = self.loads.get(range.clone()).unwrap_or_default();
+                    fit.merge(self.words, group.at, loads, value);
                 }
             }
         }
@@ -160,16 +174,16 @@ impl Shape {
 }
 
 impl Branch {
-    fn new(code: &[u8], at: u32) -> Option<Self> {
-        let distance = branch_distance(word(code, at)?)?;
+    fn new(words: &LinkWords, code: &[u8], at: u32) -> Option<Self> {
+        let distance = words.branch_distance(word(code, at)?)?;
         let to = (i64::from(at) + 4 + 4 * i64::from(distance)).try_into().ok()?;
         (to as usize <= code.len()).then_some(Self { at, to })
     }
 }
 
-fn load(code: &[u8], patches: &[Patch], at: u32) -> Result<Load> {
+fn load(known: &LinkWords, code: &[u8], patches: &[Patch], at: u32) -> Result<Load> {
     let words = code.get(at as usize..).and_then(|rest| rest.first_chunk());
-    let words = words.and_then(|words| LoadWords::new(u64::from_le_bytes(*words))).filter(|load| load.offset() == 0);
+    let words = words.and_then(|words| known.load(u64::from_le_bytes(*words))).filter(|load| load.offset == 0);
     let words = words.ok_or_else(|| Error::malformed("no scalar load by address"))?;
     let find = |kind: RelocKind, offset: u32| {
         let first = patches.partition_point(|patch| patch.offset < offset);
@@ -220,10 +234,10 @@ impl Fit {
     }
 
     /// Merges loads in a row, as many as possible with one instruction.
-    fn merge(&mut self, mut at: u32, mut loads: &[Load], value: impl Fn(usize) -> Option<u32>) {
+    fn merge(&mut self, words: &LinkWords, mut at: u32, mut loads: &[Load], value: impl Fn(usize) -> Option<u32>) {
         while let [first, others @ ..] = loads {
             let in_root = |load: &Load| load.in_root.map_or(Some(false), |patch| value(patch).map(|root| root != 0));
-            let (mut dwords, mut count, mut merged) = (first.words.dwords(), 1, 0);
+            let (mut dwords, mut count, mut merged) = (first.words.dwords, 1, 0);
             for (n, load) in others.iter().enumerate() {
                 let end = value(first.place).and_then(|place| place.checked_add(DWORD * dwords));
                 let neighbour = end.is_some() && end == value(load.place);
@@ -231,14 +245,14 @@ impl Fit {
                 if !neighbour || !same_table {
                     break;
                 }
-                dwords += load.words.dwords();
+                dwords += load.words.dwords;
                 if MERGED.contains(&dwords) {
                     (count, merged) = (n + 2, dwords);
                 }
             }
             let bytes = LOAD.saturating_mul(count as u32);
             if count > 1 {
-                self.wide.push((at, first.words.widened(merged)));
+                self.wide.push((at, words.widened(&first.words, merged)));
                 self.remove(at.saturating_add(LOAD), bytes.saturating_sub(LOAD));
             }
             at = at.saturating_add(bytes);
@@ -385,7 +399,7 @@ mod tests {
     fn fitted(root: bool, values: [u32; 5]) -> Vec<String> {
         let (code, patches) = body();
         let removals = Removals { joins: vec![24, 16], distances: vec![0, 32], optional: vec![4] };
-        let shape = Shape::new(&code, &patches, removals, &[]).expect("as it should be");
+        let shape = Shape::new(&GFX.words, &code, &patches, removals, &[]).expect("as it should be");
         let mut fit = Fit::default();
         shape.fit(&values.map(Some), root, &mut fit);
         let out = fit.copy(&shape, &code).expect("fits");
@@ -417,7 +431,7 @@ mod tests {
     fn loads_whose_place_the_state_gives_stay_apart() {
         let (code, patches) = body();
         let removals = Removals { joins: vec![24, 16], distances: vec![0, 32], optional: vec![4] };
-        let shape = Shape::new(&code, &patches, removals, &[]).expect("as it should be");
+        let shape = Shape::new(&GFX.words, &code, &patches, removals, &[]).expect("as it should be");
         let all = [Some(0), Some(0x40), Some(0x50), Some(0), Some(0x70)];
         for unknown in 0..all.len() {
             let (mut values, mut fit) = (all, Fit::default());
@@ -434,7 +448,7 @@ mod tests {
         let refused = |patches: &[Patch], [joins, distances, optional]: [&[u32]; 3]| {
             let removals =
                 Removals { joins: joins.to_vec(), distances: distances.to_vec(), optional: optional.to_vec() };
-            Shape::new(&code, patches, removals, &[]).expect_err("malformed").to_string()
+            Shape::new(&GFX.words, &code, patches, removals, &[]).expect_err("malformed").to_string()
         };
         assert!(refused(&patches, [&[8], &[], &[]]).contains("no scalar load"));
         assert!(refused(&patches, [&[0], &[], &[]]).contains("no scalar load"));
@@ -445,7 +459,7 @@ mod tests {
         assert!(refused(&patches, [&[], &[], &[4, 4]]).contains("overlap"));
         let removals = Removals { optional: vec![4], ..Removals::default() };
         let load = |offset| LoadReloc { patched: Patched::Code, offset, kind: RelocKind::Abs32Lo, target: 0 };
-        assert!(Shape::new(&code, &patches, removals.clone(), &[load(4)]).is_err());
-        assert!(Shape::new(&code, &patches, removals, &[load(0), load(8)]).is_ok());
+        assert!(Shape::new(&GFX.words, &code, &patches, removals.clone(), &[load(4)]).is_err());
+        assert!(Shape::new(&GFX.words, &code, &patches, removals, &[load(0), load(8)]).is_ok());
     }
 }

@@ -14,7 +14,7 @@ use crate::abi::params::ParamVectors;
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::fallible;
-use crate::isa::words::{LINE, S_BRANCH, S_NOP};
+use crate::isa::Isa;
 use crate::metadata::interface::{StageInterface, StageKind};
 use crate::metadata::notes::Notes;
 use crate::metadata::part_notes::PartNotes;
@@ -84,15 +84,16 @@ impl Object {
         let at = || format!("{stage} stage `{}`", interface.entry_point);
         identify(&elf, &interface).at(at)?;
         let mut reader = Reader { elf: &elf, text: 0, code_len: 0, code_align: DWORD, homes: Vec::new() };
+        let isa = Isa::of(interface.target);
         let (mut code, joint) = reader.code(&interface).at(at)?;
         let data = reader.data().at(at)?;
         let Relocations { mut patches, loads, targets, removals } = reader.relocations(&data, joint).at(at)?;
         patches.sort_by_key(|patch| patch.offset);
         // A body without instructions has a no-op in the file, which the pipeline does not need: an epilog follows.
-        if joint && code == S_NOP.to_le_bytes() && patches.is_empty() && loads.is_empty() {
+        if joint && code == isa.words.nop.to_le_bytes() && patches.is_empty() && loads.is_empty() {
             code.clear();
         }
-        let shape = Shape::new(&code, &patches, removals, &loads).at(at)?;
+        let shape = Shape::new(&isa.words, &code, &patches, removals, &loads).at(at)?;
         let hash = part_hash(bytes);
         let notes = PartNotes::new(notes, &interface, hash).at(at)?;
         user_data::check(&interface).at(at)?;
@@ -147,6 +148,7 @@ impl Object {
     /// A part that was made without an ELF.
     pub(super) fn made(interface: StageInterface, notes: Notes, code: Vec<u8>) -> Result<Self> {
         let hash = part_hash(&code);
+        let shape = Shape::whole(Isa::of(interface.target));
         Ok(Self {
             notes: PartNotes::new(notes, &interface, hash)?,
             interface,
@@ -157,7 +159,7 @@ impl Object {
             code,
             code_align: DWORD,
             patches: Vec::new(),
-            shape: Shape::default(),
+            shape,
             data: Vec::new(),
             loads: Vec::new(),
             targets: Vec::new(),
@@ -219,6 +221,11 @@ impl Object {
     }
 
     /// Its name in errors.
+    /// The instruction set of its code.
+    pub(super) fn isa(&self) -> &'static Isa {
+        Isa::of(self.interface.target)
+    }
+
     pub(super) fn named(&self) -> String {
         format!("{} stage `{}`", self.stage(), self.interface.entry_point)
     }
@@ -322,11 +329,13 @@ impl Reader<'_, '_> {
             return Err(Error::malformed(format!(".text is aligned to {align}")));
         }
         // An alignment above a cache line has no use.
-        self.code_align = u32::try_from(align).unwrap_or(LINE).clamp(DWORD, LINE);
+        let isa = Isa::of(interface.target);
+        let line = isa.facts().code_line;
+        self.code_align = u32::try_from(align).unwrap_or(line).clamp(DWORD, line);
         if interface.epilog {
             // The branch to the next part directly follows the body and is not counted in its size.
             let branch = text.data.get(code.len()..).and_then(|rest| rest.first_chunk::<4>());
-            if branch.is_none_or(|b| u32::from_le_bytes(*b) & 0xffff_0000 != S_BRANCH) {
+            if branch.is_none_or(|b| u32::from_le_bytes(*b) & 0xffff_0000 != isa.words.branch) {
                 return Err(Error::malformed("the body goes on into an epilog, and no s_branch follows it"));
             }
         }

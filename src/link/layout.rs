@@ -20,7 +20,6 @@ use super::attach::Unit;
 use super::places::DWORD;
 use super::ready::CodeRun;
 use crate::error::{Error, Result};
-use crate::isa::words::LINE;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -142,11 +141,12 @@ impl<'u> Layout<'u> {
             // A stage begins with its first part; the others follow in reverse order.
             parts.sort_by_key(|p| (p.id.stage, if p.id.part == 0 { 0 } else { usize::MAX - p.id.part }));
         }
+        let line = unit.stage(0).map_or(DWORD, |stage| stage.object.isa().facts().code_line);
         let code_end = place(parts)?;
         if placement == Placement::Chained {
             resolve_joints(parts)?;
         }
-        let tail = code_end.checked_next_multiple_of(LINE).and_then(|n| n.checked_add(TAIL_LINES * LINE));
+        let tail = code_end.checked_next_multiple_of(line).and_then(|n| n.checked_add(TAIL_LINES * line));
         (self.code_end, self.text_size) = (code_end, tail.ok_or_else(too_large)?);
         Ok(())
     }

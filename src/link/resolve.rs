@@ -28,7 +28,7 @@ impl StateValues<'_> {
         for patch in &ready.late {
             let value = self.of(object, &patch.symbol);
             let value = value.map_err(|error| error.at(format!("symbol `{}` at {:#x}", patch.symbol, patch.offset)))?;
-            if patch.kind == RelocKind::SmemOffset && !is_near(ready.code(), patch.offset, value) {
+            if patch.kind == RelocKind::SmemOffset && !is_near(object, ready.code(), patch.offset, value) {
                 return Err(too_far(&patch.symbol, value));
             }
             out.push(value.to_le_bytes());

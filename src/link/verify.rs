@@ -6,7 +6,7 @@
 
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::Result;
-use crate::isa::words::S_CODE_END;
+use crate::isa::Isa;
 use crate::metadata::document::{Document, Map, get};
 use crate::metadata::named;
 use crate::metadata::note::{self, isa_name};
@@ -390,8 +390,10 @@ impl Metadata<'_> {
     fn tail(&self, report: &mut VerifyReport) {
         let Some((_, text)) = self.elf.section(".text") else { return };
         let (words, _) = text.data.as_chunks::<4>();
-        let ends = words.iter().rev().take_while(|w| u32::from_le_bytes(**w) == S_CODE_END).count();
-        report.require(ends >= 48 && text.data.len() % 64 == 0, ElfRule::Padding, || {
+        let isa = Isa::of(self.gpu());
+        let ends = words.iter().rev().take_while(|w| u32::from_le_bytes(**w) == isa.words.code_end).count();
+        let line = isa.facts().code_line as usize;
+        report.require(4 * ends >= 3 * line && text.data.len() % line == 0, ElfRule::Padding, || {
             format!("{ends} s_code_end after the code, in .text of {:#x} bytes", text.data.len())
         });
     }

@@ -15,7 +15,7 @@ use crate::elf::size;
 use crate::error::{Context, Error, Result};
 use crate::fallible;
 use crate::fixed::FixedWriter;
-use crate::isa::words::{S_BRANCH, S_CODE_END, S_NOP};
+use crate::isa::{Isa, WordRun};
 use crate::metadata::document::Document;
 use crate::metadata::finalize::FinalNotes;
 use crate::metadata::named::{self, MetadataVersion};
@@ -264,15 +264,16 @@ impl<'a, 'u> Output<'a, 'u> {
 
     fn text(&self, text: &mut [u8]) -> Result<()> {
         let layout = self.contents.layout;
+        let words = &Isa::of(self.contents.target).words;
         let mut end = 0;
         for placed in &layout.parts {
             let runs_on = placed.id.part > 0 && layout.placement == Placement::Adjacent;
             match placed.offset.saturating_sub(end) / DWORD {
                 gap @ BRANCHED_GAP.. if runs_on => {
-                    put_word(text, end, S_BRANCH | (gap - 1))?;
-                    fill(text, end.saturating_add(DWORD), placed.offset, &NOPS)?;
+                    put_word(text, end, words.branch | (gap - 1))?;
+                    fill(text, end.saturating_add(DWORD), placed.offset, &words.nops)?;
                 }
-                _ => fill(text, end, placed.offset, &NOPS)?,
+                _ => fill(text, end, placed.offset, &words.nops)?,
             }
             let code = placed.part.code;
             end = placed.end();
@@ -280,8 +281,8 @@ impl<'a, 'u> Output<'a, 'u> {
             place.ok_or_else(misplaced)?.copy_from_slice(code);
             if let Some(next) = placed.joint {
                 let at = end.saturating_sub(DWORD);
-                put_word(text, at, S_BRANCH)?;
-                apply(text, at, RelocKind::Rel16, next.into(), at.into()).map_err(|e| {
+                put_word(text, at, words.branch)?;
+                apply(words, text, at, RelocKind::Rel16, next.into(), at.into()).map_err(|e| {
                     Error::bug(format!(
                         "the joint after `{}`, which the layout found to reach: {e}",
                         placed.part.symbol
@@ -291,14 +292,14 @@ impl<'a, 'u> Output<'a, 'u> {
             let values = self.contents.resolved.get(placed.id.stage).map_or(&[][..], |values| values);
             for (patch, value) in placed.part.patches.iter().zip(values) {
                 let at = placed.offset.checked_add(patch.offset).ok_or_else(too_large)?;
-                apply(text, at, patch.kind, u32::from_le_bytes(*value).into(), at.into())
+                apply(words, text, at, patch.kind, u32::from_le_bytes(*value).into(), at.into())
                     .at(|| format!("`{}`, symbol `{}`", placed.part.symbol, patch.symbol))?;
             }
         }
         if end != layout.code_end {
             return Err(misplaced());
         }
-        fill(text, end, layout.text_size, &CODE_ENDS)
+        fill(text, end, layout.text_size, &words.code_ends)
     }
 
     fn data(&self, data: &PlacedData<'_>, start: u32, out: &mut FixedWriter<'_>) -> Result<()> {
@@ -340,14 +341,9 @@ impl<'a, 'u> Output<'a, 'u> {
 /// Smallest gap in dwords that is branched over, because that many no-ops would take longer.
 const BRANCHED_GAP: u32 = 6;
 
-/// A word many times: most gaps are shorter and are filled by one copy.
-type Run = [[u8; 4]; ENTRY_ALIGN as usize / 4];
-static NOPS: Run = [S_NOP.to_le_bytes(); ENTRY_ALIGN as usize / 4];
-static CODE_ENDS: Run = [S_CODE_END.to_le_bytes(); ENTRY_ALIGN as usize / 4];
-
-fn fill(text: &mut [u8], from: u32, to: u32, run: &Run) -> Result<()> {
+fn fill(text: &mut [u8], from: u32, to: u32, run: &WordRun) -> Result<()> {
     let gap = text.get_mut(from as usize..to as usize).ok_or_else(misplaced)?;
-    for gap in gap.chunks_mut(size_of::<Run>()) {
+    for gap in gap.chunks_mut(size_of::<WordRun>()) {
         gap.copy_from_slice(run.as_flattened().get(..gap.len()).ok_or_else(misplaced)?);
     }
     Ok(())

@@ -6,17 +6,13 @@
 
 use super::kind::{Calculation, Range, RelocKind};
 use crate::error::{Error, Result};
-use crate::isa::words::{chosen, with_table};
-
-/// Bits of a scalar load's offset, including its sign: also the first value that is too large.
-const OFFSET_BITS: u64 = 0x1f_ffff;
-const OFFSET_END: u64 = 1 << 20;
+use crate::isa::LinkWords;
 
 /// Patches one location: `symbol` is S, `place` is P, the address of `bytes[offset]`; both relative to the same origin.
 ///
 /// # Errors
 /// Malformed: the location is outside the bytes, or the result does not fit.
-pub fn apply(bytes: &mut [u8], offset: u32, kind: RelocKind, symbol: u64, place: u64) -> Result<()> {
+pub fn apply(words: &LinkWords, bytes: &mut [u8], offset: u32, kind: RelocKind, symbol: u64, place: u64) -> Result<()> {
     let len = bytes.len();
     let unfit = || Error::malformed(format!("{kind} at {offset:#x}: value {symbol:#x} does not fit"));
     let outside = || Error::malformed(format!("{kind} at {offset:#x} leaves its section of {len:#x} bytes"));
@@ -24,7 +20,7 @@ pub fn apply(bytes: &mut [u8], offset: u32, kind: RelocKind, symbol: u64, place:
     match kind.bytes() {
         2 => {
             let field = field.first_chunk_mut().ok_or_else(outside)?;
-            let result = compute(kind, u16::from_le_bytes(*field).into(), symbol, place).ok_or_else(unfit)?;
+            let result = compute(words, kind, u16::from_le_bytes(*field).into(), symbol, place).ok_or_else(unfit)?;
             *field = (result as u16).to_le_bytes();
         }
         4 => {
@@ -33,32 +29,29 @@ pub fn apply(bytes: &mut [u8], offset: u32, kind: RelocKind, symbol: u64, place:
             let result = match kind {
                 // The low half of a sum does not need the wide computation.
                 RelocKind::Abs32Lo => word.wrapping_add(symbol as u32),
-                _ => compute(kind, word.into(), symbol, place).ok_or_else(unfit)? as u32,
+                _ => compute(words, kind, word.into(), symbol, place).ok_or_else(unfit)? as u32,
             };
             *field = result.to_le_bytes();
         }
         _ => {
             let field = field.first_chunk_mut().ok_or_else(outside)?;
-            *field = compute(kind, u64::from_le_bytes(*field), symbol, place).ok_or_else(unfit)?.to_le_bytes();
+            *field = compute(words, kind, u64::from_le_bytes(*field), symbol, place).ok_or_else(unfit)?.to_le_bytes();
         }
     }
     Ok(())
 }
 
 /// Whether a symbol's value plus the addend in place fits the field, for kinds that do not depend on the place.
-pub fn fits(kind: RelocKind, in_place: u64, symbol: u64) -> bool {
-    compute(kind, in_place, symbol, 0).is_some()
+pub fn fits(words: &LinkWords, kind: RelocKind, in_place: u64, symbol: u64) -> bool {
+    compute(words, kind, in_place, symbol, 0).is_some()
 }
 
 /// The bits to store; `None` if the value does not fit.
-fn compute(kind: RelocKind, in_place: u64, symbol: u64, place: u64) -> Option<u64> {
+fn compute(words: &LinkWords, kind: RelocKind, in_place: u64, symbol: u64, place: u64) -> Option<u64> {
     match kind.calculation() {
-        Calculation::Offset => {
-            let sum = (in_place & OFFSET_BITS).checked_add(symbol).filter(|sum| *sum < OFFSET_END)?;
-            return Some(in_place & !OFFSET_BITS | sum);
-        }
-        Calculation::Choice => return chosen(in_place as u32, symbol != 0).map(u64::from),
-        Calculation::Table => return with_table(in_place, symbol != 0),
+        Calculation::Offset => return words.with_offset(in_place as u32, symbol).map(u64::from),
+        Calculation::Choice => return words.chosen(in_place as u32, symbol != 0).map(u64::from),
+        Calculation::Table => return words.with_table(in_place, symbol != 0),
         Calculation::Nothing => return Some(in_place),
         Calculation::Absolute | Calculation::Relative | Calculation::Branch => {}
     }
@@ -95,13 +88,17 @@ fn sign_extend(value: u64, bits: u32) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::Isa;
+    use crate::target::Gpu;
     use RelocKind::*;
+
+    const WORDS: &LinkWords = &Isa::of(Gpu::Gfx1030).words;
 
     fn patched(kind: RelocKind, in_place: u64, symbol: u64, place: u64) -> Option<u64> {
         let mut bytes = [0xaa; 12];
         let n = kind.bytes() as usize;
         bytes[2..2 + n].copy_from_slice(&in_place.to_le_bytes()[..n]);
-        apply(&mut bytes, 2, kind, symbol, place).ok()?;
+        apply(WORDS, &mut bytes, 2, kind, symbol, place).ok()?;
         assert!(bytes[..2].iter().chain(&bytes[2 + n..]).all(|&b| b == 0xaa), "{kind} wrote beyond its field");
         Some(bytes[2..2 + n].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))
     }
@@ -164,9 +161,9 @@ mod tests {
     fn places_outside_are_refused() {
         let mut bytes = [0; 8];
         for (kind, offset) in [(Abs32, 5), (Abs64, 1), (Rel16, 7), (Abs32, u32::MAX)] {
-            assert!(apply(&mut bytes, offset, kind, 0, 0).is_err(), "{kind} at {offset}");
+            assert!(apply(WORDS, &mut bytes, offset, kind, 0, 0).is_err(), "{kind} at {offset}");
         }
-        assert!(apply(&mut bytes, 4, Abs32, 0, 0).is_ok());
+        assert!(apply(WORDS, &mut bytes, 4, Abs32, 0, 0).is_ok());
     }
 
     proptest::proptest! {
@@ -174,7 +171,7 @@ mod tests {
         fn never_panics(number in 0u32..20, bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..16), offset: u32, s: u64, p: u64) {
             if let Ok(kind) = RelocKind::from_number(number) {
                 let mut bytes = bytes;
-                let _ = apply(&mut bytes, offset % 20, kind, s, p);
+                let _ = apply(WORDS, &mut bytes, offset % 20, kind, s, p);
             }
         }
     }

@@ -9,8 +9,7 @@ use crate::compile::backend::{
 };
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, Result};
-use crate::isa::words::LINE;
-use crate::isa::words::S_CODE_END;
+use crate::isa::Isa;
 use crate::metadata::document::Document;
 use crate::metadata::interface::StageInterface;
 use crate::metadata::{note, read_unlinked};
@@ -43,7 +42,7 @@ pub(super) fn read(object: &[u8], interface: &StageInterface) -> Result<MachineC
         code: text.data.get(..body.size as usize).unwrap_or_default().to_vec(),
         functions: vec![body],
         // LLVM aligns loops in the code to lines of the instruction cache.
-        align: LINE,
+        align: interface.target.facts().code_line,
         ..MachineCode::default()
     };
     let tables = read_data(&elf, &mut code)?;
@@ -67,7 +66,7 @@ fn body(elf: &Elf<'_>, interface: &StageInterface, text_index: u32, text: &Secti
     }
     let padding = usize::try_from(end).ok().and_then(|end| text.data.get(end..));
     let padding = padding.ok_or_else(|| Error::bug(format!("LLVM's object: the body leaves {TEXT} at {end:#x}")))?;
-    if !padding.chunks(4).all(|word| word == S_CODE_END.to_le_bytes()) {
+    if !padding.chunks(4).all(|word| word == Isa::of(interface.target).words.code_end.to_le_bytes()) {
         return Err(Error::bug("LLVM's object: something else than padding follows the body"));
     }
     let size = u32::try_from(end).map_err(|_| Error::bug("LLVM's object: more than 4 GiB of code"))?;

@@ -13,7 +13,7 @@ use super::StageElf;
 use super::backend::{MachineCode, Patch, PatchTarget};
 use crate::elf::Elf;
 use crate::error::{Context, Error, Result};
-use crate::isa::words::{S_BRANCH, S_NOP};
+use crate::isa::{Isa, LinkWords};
 use crate::metadata::document::{Document, get};
 use crate::metadata::interface::{StageInterface, StageKind};
 use crate::metadata::{interface_io, note, write_unlinked};
@@ -26,14 +26,15 @@ use crate::reloc::symbol::LinkSymbol;
 /// Bug: the code has no function at its start, its parts contradict each other, or it exceeds 4 GiB.
 pub fn write(mut code: MachineCode, mut interface: StageInterface) -> Result<StageElf> {
     let mut run = || -> Result<Vec<u8>> {
-        end_body(&mut code)?;
+        let words = &Isa::of(interface.target).words;
+        end_body(words, &mut code)?;
         if interface.prolog
             && let StageKind::Vertex(vertex) = &mut interface.kind
         {
             (vertex.awaits_inputs, vertex.takes_address_high) = (code.awaits_inputs, code.takes_address_high);
         }
         if interface.epilog {
-            add_joint(&mut code)?;
+            add_joint(words, &mut code)?;
             results::place(&mut interface, &code.results)?;
         }
         let body = code.functions.first().ok_or_else(|| Error::bug("machine code without a function"))?;
@@ -73,7 +74,7 @@ impl Remarks {
 }
 
 /// Adds a no-op to a body without instructions: its results are where they were passed, but a part must not be empty.
-fn end_body(code: &mut MachineCode) -> Result<()> {
+fn end_body(words: &LinkWords, code: &mut MachineCode) -> Result<()> {
     let starts = code.functions.first().is_some_and(|body| body.start == 0);
     if !starts || !code.code.len().is_multiple_of(4) {
         return Err(Error::bug(
@@ -84,21 +85,21 @@ fn end_body(code: &mut MachineCode) -> Result<()> {
         && body.size == 0
         && code.code.is_empty()
     {
-        code.code.extend_from_slice(&S_NOP.to_le_bytes());
+        code.code.extend_from_slice(&words.nop.to_le_bytes());
         body.size = 4;
     }
     Ok(())
 }
 
 /// Adds a branch after the body to the part that the link will put there.
-fn add_joint(code: &mut MachineCode) -> Result<()> {
+fn add_joint(words: &LinkWords, code: &mut MachineCode) -> Result<()> {
     let offset = u32::try_from(code.code.len()).map_err(|_| Error::bug("more than 4 GiB of code"))?;
     match code.functions.first() {
         // The body falls through to the code that follows it in the file.
         Some(body) if body.size == offset => {}
         _ => return Err(Error::bug("a body with an epilog is not the last function of its code")),
     }
-    code.code.extend_from_slice(&S_BRANCH.to_le_bytes());
+    code.code.extend_from_slice(&words.branch.to_le_bytes());
     code.patches.push(Patch { offset, kind: RelocKind::Rel16, target: PatchTarget::Link(LinkSymbol::Next) });
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::compile::backend::{
 use crate::elf::{Elf, Home};
 use crate::error::ErrorKind;
 use crate::ir::DepthMode;
-use crate::isa::words::S_BRANCH;
+use crate::isa::Isa;
 use crate::isa::{self, RegisterSet};
 use crate::metadata::document::{Document, get};
 use crate::metadata::interface::{
@@ -131,7 +131,7 @@ fn what_is_written_is_what_is_read() {
     let body = file.symbols.iter().find(|s| s.name == stage.unlinked_symbol()).unwrap();
     // The branch is after the body's symbol.
     assert_eq!(body.size + 4, text.data.len() as u64);
-    assert_eq!(text.data[body.size as usize..], S_BRANCH.to_le_bytes());
+    assert_eq!(text.data[body.size as usize..], Isa::of(Gpu::Gfx1030).words.branch.to_le_bytes());
     let relocations: Vec<_> = file.section(".rel.text").unwrap().1.rels().unwrap().collect();
     let against: Vec<_> = relocations.iter().map(|r| (r.offset, file.symbol(r.symbol).unwrap().name)).collect();
     assert_eq!(against, [(4, "doff_0_3_b"), (12, "table0"), (16, "dovetail.next")]);

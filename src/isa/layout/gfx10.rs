@@ -1,5 +1,6 @@
 //! Fields of gfx10's formats (AMD, "RDNA 2 Instruction Set Architecture", chapter 13; checked against llvm-mc).
 
+use super::field::{bit, field};
 use super::*;
 
 const NO_FIELD: Field = Field::NONE;

@@ -4,119 +4,18 @@
 //! instruction set documents count them. A field that an encoding lacks is [`Field::NONE`]: it reads as 0, and nothing
 //! but 0 can be stored in it.
 
+mod field;
 mod gfx10;
 
 use super::Format;
+pub(super) use field::Field;
 pub(super) use gfx10::GFX10;
-
-/// A field of an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Field {
-    /// Its lowest bit.
-    low: u8,
-    /// Number of adjacent bits.
-    width: u8,
-    /// Place of further bits, the highest of the value, and their number.
-    top: u8,
-    top_width: u8,
-    /// The value has a sign.
-    signed: bool,
-}
-
-impl Field {
-    /// A field that the encoding lacks.
-    pub(super) const NONE: Self = bits(0, 0);
-
-    /// Number of bits of its value.
-    pub(super) const fn width(self) -> u32 {
-        (self.width + self.top_width) as u32
-    }
-
-    /// Its value in an instruction, its sign not extended.
-    pub(super) const fn get(self, word: u128) -> u32 {
-        let low = (word >> self.low) as u32 & mask(self.width);
-        let top = (word >> self.top) as u32 & mask(self.top_width);
-        low | if self.top_width == 0 { 0 } else { top << self.width }
-    }
-
-    /// Its value in an instruction as a number, with its sign if it has one.
-    pub(super) const fn number(self, word: u128) -> i32 {
-        let value = self.get(word);
-        if self.width() == 0 || !self.signed {
-            return value.cast_signed();
-        }
-        let unused = 32 - self.width();
-        (value << unused).cast_signed() >> unused
-    }
-
-    /// A value of at most eight bits.
-    pub(super) const fn small(self, word: u128) -> u8 {
-        self.get(word) as u8
-    }
-
-    /// Whether a field of one bit is set.
-    pub(super) const fn is_set(self, word: u128) -> bool {
-        self.get(word) != 0
-    }
-
-    /// The bits of an instruction that hold this value; `None` if it does not fit.
-    pub(super) const fn put(self, value: u32) -> Option<u128> {
-        if self.width() < 32 && value >> self.width() != 0 {
-            return None;
-        }
-        let low = ((value & mask(self.width)) as u128) << self.low;
-        let top = if self.top_width == 0 { 0 } else { value >> self.width };
-        Some(low | (top as u128) << self.top)
-    }
-
-    /// The bits of an instruction that hold this number; `None` if it does not fit.
-    pub(super) const fn put_number(self, number: i32) -> Option<u128> {
-        let word = number.cast_unsigned() & mask(self.width() as u8);
-        match self.put(word) {
-            Some(bits) if self.number(bits) == number => Some(bits),
-            _ => None,
-        }
-    }
-}
-
-const fn mask(width: u8) -> u32 {
-    if width >= 32 { u32::MAX } else { (1 << width) - 1 }
-}
-
-/// Bits `high` to `low`, as the documents write them.
-const fn field(high: u8, low: u8) -> Field {
-    bits(low, high - low + 1)
-}
-
-const fn bits(low: u8, width: u8) -> Field {
-    Field::parts(low, width, 0, 0)
-}
-
-const fn bit(at: u8) -> Field {
-    bits(at, 1)
-}
-
-impl Field {
-    /// A number of bits from `low` on, and above them `top_width` bits from `top` on.
-    pub(super) const fn parts(low: u8, width: u8, top: u8, top_width: u8) -> Self {
-        Self { low, width, top, top_width, signed: false }
-    }
-
-    /// The same with one more bit, the highest of the value, elsewhere.
-    const fn and(self, top: u8) -> Self {
-        Self { top, top_width: 1, ..self }
-    }
-
-    const fn with_sign(self) -> Self {
-        Self { signed: true, ..self }
-    }
-}
 
 /// How a format's first dword begins: the bits of `mask` are those of `value`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prefix {
     pub(super) format: Format,
-    mask: u32,
+    pub(super) mask: u32,
     pub(super) value: u32,
 }
 
@@ -350,12 +249,12 @@ impl Layout {
         self.prefixes.iter().find(|prefix| first & prefix.mask == prefix.value).map(|prefix| prefix.format)
     }
 
-    /// What the first dword of a format begins with; `None` if this encoding has no such format.
-    pub(super) const fn prefix(&self, format: Format) -> Option<u32> {
+    /// How a format begins; `None` if this encoding has no such format.
+    pub(super) const fn prefix(&self, format: Format) -> Option<Prefix> {
         let mut n = 0;
         while n < self.prefixes.len() {
             if self.prefixes[n].format as usize == format as usize {
-                return Some(self.prefixes[n].value);
+                return Some(self.prefixes[n]);
             }
             n += 1;
         }
@@ -389,25 +288,5 @@ impl Layout {
             Format::Flat => &self.flat,
             _ => &self.global,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_field_gives_back_what_it_takes_and_refuses_what_does_not_fit() {
-        let split = bits(16, 3).and(53);
-        assert_eq!((split.width(), split.put(0b1010)), (4, Some(1 << 53 | 0b010 << 16)));
-        assert_eq!((split.get(1 << 53 | 0b010 << 16), split.put(16)), (0b1010, None));
-        let offset = field(52, 32).with_sign();
-        for number in [-(1 << 20), -1, 0, (1 << 20) - 1] {
-            assert_eq!(offset.put_number(number).map(|word| offset.number(word)), Some(number));
-        }
-        assert_eq!((offset.put_number(1 << 20), offset.put_number(-(1 << 20) - 1)), (None, None));
-        let unsigned = field(10, 0);
-        assert_eq!((unsigned.put_number(-1), unsigned.put_number(2047)), (None, Some(2047)));
-        assert_eq!((Field::NONE.put(0), Field::NONE.put(1), Field::NONE.get(u128::MAX)), (Some(0), None, 0));
     }
 }

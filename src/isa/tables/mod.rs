@@ -1,7 +1,7 @@
 //! Opcode tables: the rows of each encoding.
 
-use super::Format;
 use super::table::OpcodeRow;
+use super::{Format, Latency, Op, Traits};
 pub(super) use gfx10::ROWS as GFX10;
 
 /// Declares the rows of an encoding.
@@ -30,6 +30,31 @@ mod gfx10;
 /// Offsets of the long forms of VOP1 and VOP2 among the opcodes of VOP3; VOPC begins at 0.
 const VOP1_IN_VOP3: u16 = 384;
 const VOP2_IN_VOP3: u16 = 256;
+
+/// The row of an operation; an absent one for an operation that the rows lack.
+pub(super) const fn row_of(rows: &'static [OpcodeRow], op: Op) -> &'static OpcodeRow {
+    let mut n = 0;
+    while n < rows.len() {
+        if rows[n].op as u16 == op as u16 {
+            return &rows[n];
+        }
+        n += 1;
+    }
+    &ABSENT
+}
+
+/// The row of an operation that an instruction set lacks: it has no encoding.
+pub(super) static ABSENT: OpcodeRow = OpcodeRow {
+    op: Op::SEndpgm,
+    format: Format::Sopp,
+    number: u16::MAX,
+    mnemonic: "(absent)",
+    dst: &[],
+    src: &[],
+    latency: Latency::None,
+    traits: Traits::NONE,
+    atomic: &[],
+};
 
 /// The opcode of a row in VOP3: its own, or that of its long form.
 pub(super) const fn long_number(row: &OpcodeRow) -> u16 {
