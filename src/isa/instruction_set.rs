@@ -2,6 +2,7 @@
 //!
 //! Every place that depends on the GPU asks the [`Isa`] that it is given; none asks for a family by name.
 
+use super::cache::{self, CacheRules};
 use super::counters::{self, WaitLayout};
 use super::layout::{self, Layout};
 use super::link_words::LinkWords;
@@ -33,21 +34,51 @@ pub struct Isa {
     pub(super) sampling: SamplingTable,
     /// Words that a link writes and recognises.
     pub words: LinkWords,
+    /// Its limits on operands and sequences.
+    pub limits: IsaLimits,
+    pub(super) cache: &'static CacheRules,
     /// Its counters of outstanding operations.
     pub waits: &'static WaitLayout,
 }
 
-static GFX103: Isa =
-    Isa::new(Family::Gfx103, tables::GFX10, &layout::GFX10, OperandCodes { m0: 124, null: 125 }, &counters::GFX10);
+/// Limits on operands and sequences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IsaLimits {
+    /// Largest constant offset of a buffer access in bytes: all bits of its field.
+    pub buffer_offset: u32,
+    /// Largest constant offset of a scalar load in bytes.
+    pub scalar_offset: u32,
+    /// Largest constant offset of an access by address in bytes.
+    pub global_offset: u32,
+    /// Most instructions of a clause.
+    pub clause: u32,
+}
+
+/// What the tables of a family are.
+struct Tables {
+    family: Family,
+    rows: &'static [OpcodeRow],
+    layout: &'static Layout,
+    codes: OperandCodes,
+    waits: &'static WaitLayout,
+    cache: &'static CacheRules,
+    /// Most instructions of a clause.
+    clause: u32,
+}
+
+static GFX103: Isa = Isa::new(Tables {
+    family: Family::Gfx103,
+    rows: tables::GFX10,
+    layout: &layout::GFX10,
+    codes: OperandCodes { m0: 124, null: 125 },
+    waits: &counters::GFX10,
+    cache: &cache::GFX10,
+    clause: 63,
+});
 
 impl Isa {
-    const fn new(
-        family: Family,
-        rows: &'static [OpcodeRow],
-        layout: &'static Layout,
-        codes: OperandCodes,
-        waits: &'static WaitLayout,
-    ) -> Self {
+    const fn new(of: Tables) -> Self {
+        let Tables { family, rows, layout, codes, waits, cache, clause } = of;
         let (by_op, by_number) = index(rows);
         let mut prefixes = [None; Format::ALL.len()];
         let mut n = 0;
@@ -59,7 +90,13 @@ impl Isa {
         }
         let sampling = SamplingTable::new(rows);
         let words = LinkWords::new(rows, layout, codes);
-        Self { family, rows, by_op, by_number, prefixes, layout, codes, sampling, words, waits }
+        let limits = IsaLimits {
+            buffer_offset: layout.mubuf.offset.largest(),
+            scalar_offset: layout.smem.offset.largest(),
+            global_offset: layout.global.offset.largest(),
+            clause,
+        };
+        Self { family, rows, by_op, by_number, prefixes, layout, codes, sampling, words, limits, cache, waits }
     }
 
     /// The instruction set of a GPU.

@@ -38,6 +38,7 @@
 mod assemble;
 mod buffer_format;
 mod build;
+mod cache;
 mod counters;
 mod cycles;
 mod decode;
@@ -67,6 +68,7 @@ mod waits;
 
 pub use assemble::{Assembled, Assembler, Label, Relocation};
 pub use buffer_format::BufferFormat;
+pub use cache::{CacheAccess, CacheScope};
 pub use counters::{Counter, WaitCounts, WaitLayout};
 pub use cycles::{is_padding, loop_weight};
 pub use decode::disassemble;
@@ -75,7 +77,7 @@ pub use encode::{encode, encode_all};
 pub use export::{ExpSources, ExpTarget};
 pub use format::Format;
 pub use instruction::{CachePolicy, Instruction};
-pub use instruction_set::Isa;
+pub use instruction_set::{Isa, IsaLimits};
 pub use link_words::{LinkWords, ScalarLoad, WordRun};
 pub use op::Op;
 pub use operands::Takes;

@@ -23,6 +23,8 @@ pub struct FamilyFacts {
     pub waves: u32,
     /// Bytes in a unit of RSRC2.LDS_SIZE and of RSRC2.EXTRA_LDS_SIZE (PAL: `Gfx9LdsDwGranularity`, 128 dwords).
     pub lds_unit: u32,
+    /// Most scratch memory of a wave in bytes: what SPI_TMPRING_SIZE.WAVESIZE counts, 13 bits of KiB.
+    pub wave_scratch: u64,
     /// Bytes in a line of the instruction cache (PAL: `s_code_end` lines after the code).
     pub code_line: u32,
     /// The render back ends take colours of one narrow channel in 16 bits (PAL: `rbPlus`, RB+).
@@ -80,6 +82,7 @@ const GFX103: FamilyFacts = FamilyFacts {
     sgpr_unit: 8,
     waves: 16,
     lds_unit: 512,
+    wave_scratch: 8191 << 10,
     code_line: 64,
     narrow_exports: true,
     buffer_layouts: GFX103_BUFFER_LAYOUTS,

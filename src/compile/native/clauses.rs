@@ -8,9 +8,6 @@ use crate::isa::{Format, Op, Traits};
 use crate::workspace::List;
 use std::ops::Range;
 
-/// The most instructions of a clause.
-const MOST: usize = 63;
-
 /// Kinds of loads that form clauses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -44,7 +41,11 @@ pub fn form(code: &mut Code) {
         while let Some(head) = rest.first() {
             let kind_of_head = kind(head);
             let run = match kind_of_head {
-                Some(_) => rest.iter().take(MOST).take_while(|item| kind(item) == kind_of_head).count(),
+                Some(_) => rest
+                    .iter()
+                    .take(code.isa.limits.clause as usize)
+                    .take_while(|item| kind(item) == kind_of_head)
+                    .count(),
                 None => 1,
             };
             if let Ok(following @ 1..) = u16::try_from(run - 1) {

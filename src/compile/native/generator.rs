@@ -150,14 +150,12 @@ pub(super) fn physical(
     Ok(allocated.function)
 }
 
-/// Most scratch memory of a wave in bytes: what the field for it in `SPI_TMPRING_SIZE` counts.
-const MOST_SCRATCH: u64 = 8191 << 10;
-
 fn scratch_fits(f: &MachineFunction) -> Result<()> {
-    if u64::from(f.scratch_bytes) * u64::from(f.wave.lanes()) <= MOST_SCRATCH {
+    let most = f.isa.facts().wave_scratch;
+    if u64::from(f.scratch_bytes) * u64::from(f.wave.lanes()) <= most {
         return Ok(());
     }
-    let most = MOST_SCRATCH / u64::from(f.wave.lanes());
+    let most = most / u64::from(f.wave.lanes());
     Err(Error::unsupported("scratch memory", format!("{} bytes for each lane; the limit is {most}", f.scratch_bytes)))
 }
 

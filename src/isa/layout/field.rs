@@ -23,6 +23,11 @@ impl Field {
         (self.width + self.top_width) as u32
     }
 
+    /// Its largest value.
+    pub(in crate::isa) const fn largest(self) -> u32 {
+        mask(self.width() as u8) >> self.signed as u32
+    }
+
     /// Its value in an instruction, its sign not extended.
     pub(in crate::isa) const fn get(self, word: u128) -> u32 {
         let low = (word >> self.low) as u32 & mask(self.width);

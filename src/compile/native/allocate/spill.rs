@@ -26,9 +26,6 @@ pub(super) struct Spilled {
     pub(super) lane_registers: u16,
 }
 
-/// Bytes that constant offsets of buffer accesses reach: the greatest offset + 1.
-const OFFSETS: u32 = 4096;
-
 /// Where a value is kept.
 #[derive(Clone, Copy)]
 enum Slot {
@@ -261,8 +258,8 @@ impl Rewrite<'_> {
     /// interleaves the lanes by the instruction's offset, but not by the scalar offset, which therefore counts the
     /// bytes of all lanes.
     fn address(&mut self, offset: u32) -> (SmallVec<[Operand; 4]>, Extra) {
-        let far = offset / OFFSETS * OFFSETS;
-        let offset = (offset - far) as u16;
+        let most = self.f.isa.limits.buffer_offset;
+        let (far, offset) = (offset & !most, (offset & most) as u16);
         // Scratch memory of a size that overflows here is refused.
         let far = far.wrapping_mul(self.f.wave.lanes());
         let scalar = if far == 0 {

@@ -61,7 +61,7 @@ impl Selector<'_> {
                 let words = self.words(value)?;
                 uses.extend(self.vector_run(&words));
                 let op = if inst.op == MimgOp::Store { Op::ImageStore } else { Op::ImageStoreMip };
-                let cache = CachePolicy { slc: inst.access.nontemporal, ..CachePolicy::default() };
+                let cache = self.store_cache(inst.access);
                 let extra = extra(cache, inst.dmask);
                 self.accessing(inst.access, |this| this.isa(op, &[], &uses, extra));
                 Ok(())
@@ -76,10 +76,10 @@ impl Selector<'_> {
                     MimgOp::GetResinfo => Op::ImageGetResinfo,
                     _ => Op::ImageLoad,
                 };
-                let coherent = inst.access.coherent || inst.access.volatile || matches!(inst.op, MimgOp::Atomic(_));
-                let cache = CachePolicy { glc: coherent, dlc: coherent, slc: inst.access.nontemporal };
-                let wide = self.is_wide(result) && matches!(inst.op, MimgOp::Atomic(_));
-                let dmask = if matches!(inst.op, MimgOp::Atomic(_)) { if wide { 3 } else { 1 } } else { inst.dmask };
+                let atomic = matches!(inst.op, MimgOp::Atomic(_));
+                let cache = self.load_cache(Access { coherent: inst.access.coherent || atomic, ..inst.access });
+                let wide = self.is_wide(result) && atomic;
+                let dmask = if atomic { if wide { 3 } else { 1 } } else { inst.dmask };
                 self.image_read(op, uses, inst, result, extra(cache, dmask))
             }
         }
@@ -139,7 +139,7 @@ impl Selector<'_> {
         }
         let each = words.len() / data.len().max(1);
         uses.extend(self.vector_run(&words));
-        let cache = CachePolicy { glc: result.is_some(), slc: inst.access.nontemporal, ..CachePolicy::default() };
+        let cache = self.atomic_cache(inst.access, result.is_some());
         // A bit for each dword of data.
         let dmask = (1u16 << words.len()) - 1;
         let extra = extra(cache, dmask as u8);
@@ -156,8 +156,7 @@ impl Selector<'_> {
 
     /// Reads and writes of texel buffers, and vertex attributes in their formats.
     pub(super) fn texel_load(&mut self, sparse: bool, access: Access, args: &[Value], result: Value) -> Result<()> {
-        let coherent = access.coherent || access.volatile;
-        let cache = CachePolicy { glc: coherent, dlc: coherent, slc: access.nontemporal };
+        let cache = self.load_cache(access);
         let extra = match sparse {
             true => Extra::SparseTexel { cache },
             false => Extra::Buffer { offset: 0, idxen: true, offen: false, format: None, cache },
@@ -166,10 +165,11 @@ impl Selector<'_> {
     }
 
     pub(super) fn typed_load(&mut self, format: u8, offset: u32, args: &[Value], result: Value) -> Result<()> {
-        let (offset, scalar) = match u16::try_from(offset).ok().filter(|n| *n < 4096) {
-            Some(small) => (small, Operand::constant(0)),
-            None => (0, Operand::val(self.scalar_register(OperandValue::Const(offset)))),
-        };
+        let (offset, scalar) =
+            match u16::try_from(offset).ok().filter(|n| u32::from(*n) <= self.isa.limits.buffer_offset) {
+                Some(small) => (small, Operand::constant(0)),
+                None => (0, Operand::val(self.scalar_register(OperandValue::Const(offset)))),
+            };
         let cache = CachePolicy::default();
         let extra = Extra::Buffer { offset, idxen: true, offen: false, format: Some(format), cache };
         self.formatted_load(FORMAT_LOADS[1], scalar, extra, args, result)
@@ -216,7 +216,7 @@ impl Selector<'_> {
         uses.extend(descriptor);
         uses.push(Operand::constant(0));
         uses.extend(self.vector_run(&words));
-        let cache = CachePolicy { slc: access.nontemporal, ..CachePolicy::default() };
+        let cache = self.store_cache(access);
         let extra = Extra::Buffer { offset: 0, idxen: true, offen: false, format: None, cache };
         self.accessing(access, |this| this.isa(op, &[], &uses, extra));
         Ok(())

@@ -11,9 +11,6 @@ use crate::isa::Op;
 use crate::isa::instruction::CachePolicy;
 use smallvec::SmallVec;
 
-/// Largest constant offset.
-const MOST: u32 = 4095;
-
 impl Selector<'_> {
     /// Offset of each variable.
     pub(super) fn place_locals(&mut self) {
@@ -33,7 +30,8 @@ impl Selector<'_> {
         let (register, constant) = self.base_and_offset(offset)?;
         // A constant index may be out of bounds, or negative.
         let constant = constant.wrapping_add(base);
-        if constant <= MOST && constant + bytes <= MOST + 1 {
+        let most = self.isa.limits.buffer_offset;
+        if constant <= most && constant + bytes <= most + 1 {
             let register = if register == OperandValue::Const(0) { None } else { Some(self.vector(register)) };
             return Ok((register, constant));
         }

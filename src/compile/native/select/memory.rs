@@ -9,24 +9,8 @@ use crate::ir::{
     Access, Align, AtomicOp, BufferKind, ConstTableId, FenceOrder, Inst, MemoryClasses, Op as IrOp, Scope, Value,
 };
 use crate::isa::instruction::{CachePolicy, Fields, ScalarFields};
-use crate::isa::{Counter, Op, WaitCounts};
+use crate::isa::{CacheAccess, CacheScope, Counter, Op, WaitCounts};
 use smallvec::SmallVec;
-
-/// Largest constant offset of a buffer access.
-const BUFFER_OFFSET: u32 = 4095;
-/// Largest constant offset of a scalar load.
-const SCALAR_OFFSET: u32 = (1 << 20) - 1;
-/// Largest constant offset of an access by address.
-const GLOBAL_OFFSET: u32 = 2047;
-
-fn load_cache(access: Access) -> CachePolicy {
-    let coherent = access.coherent || access.volatile;
-    CachePolicy { glc: coherent, dlc: coherent, slc: access.nontemporal }
-}
-
-fn store_cache(access: Access) -> CachePolicy {
-    CachePolicy { slc: access.nontemporal, ..CachePolicy::default() }
-}
 
 impl Selector<'_> {
     /// An instruction with a result that is neither arithmetic nor a constant.
@@ -133,7 +117,7 @@ impl Selector<'_> {
         uses.extend(descriptor);
         uses.push(Operand::constant(0));
         let vals = self.vectors(count);
-        let extra = Extra::Buffer { offset, idxen: false, offen, format: None, cache: load_cache(access) };
+        let extra = Extra::Buffer { offset, idxen: false, offen, format: None, cache: self.load_cache(access) };
         self.isa(op, &run_of(&vals), &uses, extra);
         self.set_vals(result, &vals);
         Ok(())
@@ -154,7 +138,7 @@ impl Selector<'_> {
         let mut uses = base;
         let (register, constant) = self.base_and_offset(offset)?;
         let (register, constant) = match register {
-            _ if constant > SCALAR_OFFSET => (self.word(offset)?, 0),
+            _ if constant > self.isa.limits.scalar_offset => (self.word(offset)?, 0),
             _ => (register, constant),
         };
         if register != OperandValue::Const(0) {
@@ -171,9 +155,10 @@ impl Selector<'_> {
     /// the buffer's size, so a part may be in the instruction only if the sum does not wrap.
     fn buffer_offset(&mut self, v: Value) -> Result<(Operands, u16, bool)> {
         let (base, offset) = self.base_and_offset(v)?;
+        let most = self.isa.limits.buffer_offset;
         let (base, offset) = match base {
-            OperandValue::Const(0) => (OperandValue::Const(offset & !BUFFER_OFFSET), offset & BUFFER_OFFSET),
-            _ if offset <= BUFFER_OFFSET => (base, offset),
+            OperandValue::Const(0) => (OperandValue::Const(offset & !most), offset & most),
+            _ if offset <= most => (base, offset),
             _ => (self.word(v)?, 0),
         };
         let offset = offset as u16;
@@ -191,7 +176,7 @@ impl Selector<'_> {
         uses.push(Operand::constant(0));
         let words = self.words(args[2])?;
         uses.extend(self.vector_run(&words));
-        let extra = Extra::Buffer { offset, idxen: false, offen, format: None, cache: store_cache(access) };
+        let extra = Extra::Buffer { offset, idxen: false, offen, format: None, cache: self.store_cache(access) };
         self.accessing(access, |this| this.isa(op, &[], &uses, extra));
         Ok(())
     }
@@ -199,7 +184,7 @@ impl Selector<'_> {
     fn buffer_atomic(&mut self, op: AtomicOp, access: Access, args: &[Value], result: Option<Value>) -> Result<()> {
         let descriptor = self.descriptor(args[0])?;
         let (address, offset, offen) = self.buffer_offset(args[1])?;
-        let place = Extra::Buffer { offset, idxen: false, offen, format: None, cache: store_cache(access) };
+        let place = Extra::Buffer { offset, idxen: false, offen, format: None, cache: self.store_cache(access) };
         self.atomic_by(descriptor, address, place, op, access, &args[2..], result)
     }
 
@@ -207,7 +192,8 @@ impl Selector<'_> {
         let descriptor = self.descriptor(args[0])?;
         let index = self.word(args[1])?;
         let address = [self.vector(index)].into_iter().collect();
-        let place = Extra::Buffer { offset: 0, idxen: true, offen: false, format: None, cache: store_cache(access) };
+        let place =
+            Extra::Buffer { offset: 0, idxen: true, offen: false, format: None, cache: self.store_cache(access) };
         self.atomic_by(descriptor, address, place, op, access, &args[2..], result)
     }
 
@@ -235,13 +221,13 @@ impl Selector<'_> {
         if op == AtomicOp::Load {
             let result = result.ok_or_else(|| Error::bug("native: a read of nothing"))?;
             let vals = self.vectors(if wide { 2 } else { 1 });
-            let extra = with(load_cache(Access { coherent: true, ..access }));
+            let extra = with(self.load_cache(Access { coherent: true, ..access }));
             self.isa(if wide { Op::BufferLoadDwordx2 } else { Op::BufferLoadDword }, &run_of(&vals), &uses, extra);
             self.set_vals(result, &vals);
             return Ok(());
         }
         let (isa, _) = atomic_ops(op, wide)?;
-        let extra = with(CachePolicy { glc: result.is_some(), ..store_cache(access) });
+        let extra = with(self.atomic_cache(access, result.is_some()));
         self.atomic(isa, access, uses, data, wide, result, extra)
     }
 
@@ -311,7 +297,7 @@ impl Selector<'_> {
                 None => (OperandValue::Const(0), 0),
             };
             let (register, constant) = match offset {
-                Some(v) if constant.saturating_add(ty.bytes()) > GLOBAL_OFFSET => (self.word(v)?, 0),
+                Some(v) if constant.saturating_add(ty.bytes()) > self.isa.limits.global_offset => (self.word(v)?, 0),
                 _ => (register, constant),
             };
             address.push(self.vector(register));
@@ -339,8 +325,11 @@ impl Selector<'_> {
             let vals = self.vectors(bytes.div_ceil(4) as usize);
             let mut uses = address.clone();
             uses.extend(saddr.iter().copied());
-            let extra =
-                Extra::Flat { offset: (constant + at) as i32, saddr: !saddr.is_empty(), cache: load_cache(access) };
+            let extra = Extra::Flat {
+                offset: (constant + at) as i32,
+                saddr: !saddr.is_empty(),
+                cache: self.load_cache(access),
+            };
             self.isa(op, &run_of(&vals), &uses, extra);
             pieces.extend((0u32..).zip(&vals).map(|(n, val)| (at + 4 * n, OperandValue::Val(*val))));
             at += bytes;
@@ -368,7 +357,7 @@ impl Selector<'_> {
     ) -> Result<()> {
         let (register, constant) = match offset {
             Some(v) => match self.wide_base_and_offset(v)? {
-                (_, constant) if constant > SCALAR_OFFSET - 64 => (self.word(v)?, 0),
+                (_, constant) if constant > self.isa.limits.scalar_offset - 64 => (self.word(v)?, 0),
                 parts => parts,
             },
             None => (OperandValue::Const(0), 0),
@@ -418,7 +407,7 @@ impl Selector<'_> {
             let mut uses = address.clone();
             uses.extend(self.vector_run(&data));
             uses.extend(saddr.iter().copied());
-            let extra = Extra::Flat { offset: at as i32, saddr: !saddr.is_empty(), cache: store_cache(access) };
+            let extra = Extra::Flat { offset: at as i32, saddr: !saddr.is_empty(), cache: self.store_cache(access) };
             self.isa(op, &[], &uses, extra);
             at += bytes;
         }
@@ -442,7 +431,7 @@ impl Selector<'_> {
         if op == AtomicOp::Load {
             let result = result.ok_or_else(|| Error::bug("native: a read of nothing"))?;
             uses.extend(saddr.iter().copied());
-            let cache = load_cache(Access { coherent: true, ..access });
+            let cache = self.load_cache(Access { coherent: true, ..access });
             let vals = self.vectors(if wide { 2 } else { 1 });
             let extra = Extra::Flat { offset: 0, saddr: !saddr.is_empty(), cache };
             self.isa(if wide { Op::GlobalLoadDwordx2 } else { Op::GlobalLoadDword }, &run_of(&vals), &uses, extra);
@@ -455,8 +444,23 @@ impl Selector<'_> {
             uses = self.vector_run(&words);
         }
         let (_, isa) = atomic_ops(op, wide)?;
-        let cache = CachePolicy { glc: result.is_some(), ..store_cache(access) };
+        let cache = self.atomic_cache(access, result.is_some());
         self.atomic(isa, access, uses, &args[1..], wide, result, Extra::Flat { offset: 0, saddr: false, cache })
+    }
+
+    // ---- caches
+
+    pub(super) fn load_cache(&self, access: Access) -> CachePolicy {
+        let scope = if access.coherent || access.volatile { CacheScope::Device } else { CacheScope::Wave };
+        self.isa.cache_policy(CacheAccess::Load, scope, access.nontemporal)
+    }
+
+    pub(super) fn store_cache(&self, access: Access) -> CachePolicy {
+        self.isa.cache_policy(CacheAccess::Store, CacheScope::Device, access.nontemporal)
+    }
+
+    pub(super) fn atomic_cache(&self, access: Access, returns: bool) -> CachePolicy {
+        self.isa.cache_policy(CacheAccess::Atomic { returns }, CacheScope::Device, access.nontemporal)
     }
 
     // ---- order

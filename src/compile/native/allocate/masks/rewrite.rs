@@ -15,9 +15,6 @@ use crate::target::WaveSize;
 use crate::workspace::List;
 use smallvec::SmallVec;
 
-/// Bytes that constant offsets of buffer accesses reach: the greatest offset + 1.
-const OFFSETS: u32 = 4096;
-
 pub(super) struct Rewrite<'a> {
     f: &'a MachineFunction,
     /// By value: where it is kept, if it has left its register.
@@ -145,8 +142,8 @@ impl<'a> Rewrite<'a> {
     fn access(&mut self, op: Op, offset: u32) {
         let mov = if self.f.wave == WaveSize::W32 { Op::SMovB32 } else { Op::SMovB64 };
         let exec = [Operand::fixed(PhysReg::EXEC)];
-        let far = offset / OFFSETS * OFFSETS;
-        let far = match far.wrapping_mul(self.f.wave.lanes()) {
+        let most = self.f.isa.limits.buffer_offset;
+        let far = match (offset & !most).wrapping_mul(self.f.wave.lanes()) {
             0 => Operand::constant(0),
             far => Operand::val(self.copy(OperandValue::Const(far))),
         };
@@ -155,7 +152,7 @@ impl<'a> Rewrite<'a> {
         let saved: SmallVec<[Operand; 2]> = run_of(saved.into_iter()).collect();
         self.insert(mov, &saved, &exec, false);
         self.insert(mov, &exec, &[Operand::constant(1)], false);
-        let offset = (offset % OFFSETS) as u16;
+        let offset = (offset & most) as u16;
         let extra = Extra::Buffer { offset, idxen: false, offen: false, format: None, cache: CachePolicy::default() };
         let (window, scratch) = (Operand::fixed(self.window), Operand::fixed(PhysReg::SCRATCH));
         let inst = MachineInst { extra, ..inserted(Opcode::Isa(op), false) };

@@ -1,0 +1,66 @@
+//! What an access wants of the caches, and the bits that say so.
+
+use super::{CachePolicy, Isa};
+
+/// Whose accesses an access has to see, and who has to see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheScope {
+    /// The wave's own.
+    Wave,
+    /// Those of every wave of the GPU.
+    Device,
+}
+
+/// Kind of an access, as far as caches are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheAccess {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Both, at the cache that all waves share.
+    Atomic {
+        /// The old value is returned.
+        returns: bool,
+    },
+}
+
+/// The bits for each wish, by family.
+#[derive(Debug)]
+pub(super) struct CacheRules {
+    /// A load that sees the stores of other waves.
+    pub(super) device_load: CachePolicy,
+    /// Data that is not used again soon.
+    pub(super) stream: CachePolicy,
+    /// An atomic that returns the old value.
+    pub(super) returns: CachePolicy,
+}
+
+/// gfx10.3 (LLVM, "User Guide for AMDGPU Backend", memory model of gfx10): a load misses the caches of its own work-group
+/// processor; stores and atomics reach the cache that all share in any case.
+pub(super) static GFX10: CacheRules = {
+    const NONE: CachePolicy = CachePolicy { glc: false, slc: false, dlc: false };
+    CacheRules {
+        device_load: CachePolicy { glc: true, dlc: true, ..NONE },
+        stream: CachePolicy { slc: true, ..NONE },
+        returns: CachePolicy { glc: true, ..NONE },
+    }
+};
+
+impl Isa {
+    /// The policy of an access: `stream` for data that is not used again soon.
+    pub fn cache_policy(&self, access: CacheAccess, scope: CacheScope, stream: bool) -> CachePolicy {
+        let rules = self.cache;
+        let wishes = [
+            (access == CacheAccess::Load && scope == CacheScope::Device, rules.device_load),
+            (stream, rules.stream),
+            (access == CacheAccess::Atomic { returns: true }, rules.returns),
+        ];
+        let granted = wishes.into_iter().filter(|(wanted, _)| *wanted);
+        granted.fold(CachePolicy::default(), |all, (_, one)| CachePolicy {
+            glc: all.glc | one.glc,
+            slc: all.slc | one.slc,
+            dlc: all.dlc | one.dlc,
+        })
+    }
+}
