@@ -1,32 +1,28 @@
-//! Hazards of gfx10.3 that code must avoid, besides the counters (isa-gfx10 7.2): one hazard, and the rules of clauses.
-//!
-//! The other hazards in LLVM's and Mesa's lists concern gfx10.1 or gfx11; the hardware interlocks data dependencies.
+//! Sequences that code must avoid, besides too early uses of registers: hazards, and invalid clauses.
 
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
 use crate::isa::instruction::Fields;
-use crate::isa::{Format, Op, Traits};
+use crate::isa::{Format, Hazard, Op, Traits};
 
-/// Wait states between a float atomic and a change of the denormal mode.
-const ATOMIC_TO_DENORM: u8 = 3;
-
-/// Wait states since the last float atomic, and its offset.
+/// Wait states since the last instruction of those that begin a hazard, and its offset.
 #[derive(Clone)]
 struct Since {
+    hazard: &'static Hazard,
     states: u8,
     at: u32,
 }
 
 impl Flow for Since {
     fn step(&mut self, step: &Step) {
-        if step.is(Traits::FLOAT_ATOMIC) {
-            *self = Self { states: 0, at: step.at };
+        if step.is(self.hazard.first) {
+            (self.states, self.at) = (0, step.at);
         } else if matches!(step.inst.fields, Fields::Vector(_) | Fields::Interp(_)) || step.is(Traits::WAITS) {
-            self.states = ATOMIC_TO_DENORM;
+            self.states = self.hazard.states;
         } else {
             let states = if step.op() == Op::SNop { step.imm().min(15) as u8 + 1 } else { 1 };
-            self.states = self.states.saturating_add(states).min(ATOMIC_TO_DENORM);
+            self.states = self.states.saturating_add(states).min(self.hazard.states);
         }
     }
 
@@ -39,13 +35,17 @@ impl Flow for Since {
     }
 }
 
-/// Reports invalid clauses, and a float atomic too close to a change of the denormal mode.
+/// Reports invalid clauses, and instructions too close to an earlier one.
 pub(super) fn check(graph: &Graph, reporter: &mut Reporter<'_>) {
-    forwards(graph, Since { states: ATOMIC_TO_DENORM, at: 0 }, |before, step| {
-        if step.op() == Op::SDenormMode && before.states < ATOMIC_TO_DENORM {
-            reporter.early(CodeRule::Hazard, step, None, Some(before.at), "fewer than 3 wait states after");
-        }
-    });
+    for hazard in graph.isa.hazards {
+        let what = format!("fewer than {} wait states after", hazard.states);
+        forwards(graph, Since { hazard, states: hazard.states, at: 0 }, |before, step| {
+            if step.op() == hazard.second && before.states < hazard.states {
+                reporter.early(CodeRule::Hazard, step, None, Some(before.at), &what);
+            }
+        });
+    }
+    let most = graph.isa.limits.clause as usize;
     for block in &graph.blocks {
         let steps = graph.steps_of(block);
         for (n, step) in steps.iter().enumerate().filter(|(_, step)| step.op() == Op::SClause) {
@@ -53,7 +53,7 @@ pub(super) fn check(graph: &Graph, reporter: &mut Reporter<'_>) {
             let inside = steps.iter().skip(n + 1).filter(|s| s.op() != Op::SNop).take(count);
             let kinds: Vec<Option<u8>> = inside.map(clause_kind).collect();
             let whole = kinds.len() == count && kinds.iter().all(|kind| kind.is_some() && Some(kind) == kinds.first());
-            if !whole || count > 63 {
+            if !whole || count > most {
                 reporter.add(CodeRule::Clause, step.at, format!("{count} instructions of one kind have to follow"));
             }
         }

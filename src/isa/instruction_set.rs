@@ -4,6 +4,7 @@
 
 use super::cache::{self, CacheRules};
 use super::counters::{self, WaitLayout};
+use super::hazards::{self, Hazard};
 use super::layout::{self, Layout};
 use super::link_words::LinkWords;
 use super::operand_codes::OperandCodes;
@@ -37,6 +38,8 @@ pub struct Isa {
     /// Its limits on operands and sequences.
     pub limits: IsaLimits,
     pub(super) cache: &'static CacheRules,
+    /// Sequences that it does not interlock.
+    pub hazards: &'static [Hazard],
     /// Its counters of outstanding operations.
     pub waits: &'static WaitLayout,
 }
@@ -62,6 +65,7 @@ struct Tables {
     codes: OperandCodes,
     waits: &'static WaitLayout,
     cache: &'static CacheRules,
+    hazards: &'static [Hazard],
     /// Most instructions of a clause.
     clause: u32,
 }
@@ -73,12 +77,13 @@ static GFX103: Isa = Isa::new(Tables {
     codes: OperandCodes { m0: 124, null: 125 },
     waits: &counters::GFX10,
     cache: &cache::GFX10,
+    hazards: hazards::GFX103,
     clause: 63,
 });
 
 impl Isa {
     const fn new(of: Tables) -> Self {
-        let Tables { family, rows, layout, codes, waits, cache, clause } = of;
+        let Tables { family, rows, layout, codes, waits, cache, hazards, clause } = of;
         let (by_op, by_number) = index(rows);
         let mut prefixes = [None; Format::ALL.len()];
         let mut n = 0;
@@ -96,7 +101,7 @@ impl Isa {
             global_offset: layout.global.offset.largest(),
             clause,
         };
-        Self { family, rows, by_op, by_number, prefixes, layout, codes, sampling, words, limits, cache, waits }
+        Self { family, rows, by_op, by_number, prefixes, layout, codes, sampling, words, limits, cache, hazards, waits }
     }
 
     /// The instruction set of a GPU.

@@ -6,7 +6,7 @@ use super::mir::verify::verify;
 use super::mir::{MachineBlock, MachineFunction, Operand, OperandValue, PhysReg};
 use super::plan::{Plan, PlanText};
 use super::select::select;
-use super::{check_alloc, clauses, combine, dead, emit, entry, finish, graph, opt, schedule, shape, waits};
+use super::{check_alloc, clauses, combine, dead, emit, entry, finish, graph, hazards, opt, schedule, shape, waits};
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::entry_facts::{EntryFacts, lower_info};
 use crate::compile::passes::LoweredShader;
@@ -73,6 +73,7 @@ impl Generator for Native {
         let prolog = interface.prolog;
         let awaited = if prolog { entry::fetched(&facts) } else { RegisterSet::EMPTY };
         waits::insert(&mut code, &awaited)?;
+        hazards::separate(&mut code);
         shown(watch, "waits", &code)?;
         if options.native.runs(Phase::Clauses) {
             clauses::form(&mut code);

@@ -4,7 +4,7 @@
 //! Lowered ── opt ── shape ──> Shader in a plain graph
 //!   └─ layout, plan ──> where the wave goes, and with which lanes
 //!        └─ select ── combine ── schedule ──> mir::Function ── liveness, allocate ──> physical Function
-//!             └─ emit::translate ──> code::Code ── finish, waits ──> ── emit::assemble ──> MachineCode
+//!             └─ emit::translate ──> code::Code ── finish, waits, hazards ──> emit::assemble ──> MachineCode
 //! ```
 
 pub mod allocate;
@@ -18,6 +18,7 @@ pub mod entry;
 mod finish;
 mod generator;
 pub mod graph;
+mod hazards;
 mod layout;
 pub mod liveness;
 pub mod mir;

@@ -1,4 +1,4 @@
-//! Waits for memory and exports, exactly where a register or an order needs them; and the one hazard of gfx10.3.
+//! Waits for memory and exports, exactly where a register or an order needs them.
 //!
 //! Facts flow forwards along the wave's edges to a fixed point; then each instruction gets the wait that it needs in
 //! front of it. Waits requested by the code (fences) are kept only for operations that may be outstanding, and
@@ -10,14 +10,11 @@ mod state;
 use super::code::{Code, CodeBlock, Item};
 use super::mir::Term;
 use crate::error::{Error, Result};
-use crate::isa::{Effects, Instruction, Isa, Op, RegisterSet, Traits, WaitCounts};
+use crate::isa::{Effects, Isa, RegisterSet, WaitCounts};
 use crate::workspace::{List, filled};
 use counter::Pending;
 use state::{RESULTS, SavedState, State};
 use std::ops::Range;
-
-/// `s_nop` for the wait states between a float atomic and a change of the denormal mode (isa-gfx10 7.2).
-const ATOMIC_TO_DENORM: u16 = 2;
 
 /// Adds the waits. The code begins while loads of the registers `awaited` may be outstanding.
 ///
@@ -29,7 +26,6 @@ pub fn insert(code: &mut Code, awaited: &RegisterSet) -> Result<()> {
     let mut state = State::after_loads(code.isa, awaited);
     let mut items = List::default();
     let mut ranges = List::<Range<usize>>::default();
-    let float_atomics = code.items.iter().any(|item| item.inst.entry.is(Traits::FLOAT_ATOMIC));
     for (block, point) in code.blocks.iter().zip(&before.points) {
         let first = items.len();
         match point {
@@ -38,9 +34,6 @@ pub fn insert(code: &mut Code, awaited: &RegisterSet) -> Result<()> {
                 walk(code, &effects, block, &mut state, |wait, item| {
                     push(code.isa, wait, &mut items);
                     if let Some(item) = item {
-                        if float_atomics && item.inst.entry.op == Op::SDenormMode {
-                            items.push(Item::new(Instruction::program(code.isa, Op::SNop, ATOMIC_TO_DENORM)));
-                        }
                         items.push(*item);
                     }
                 });
