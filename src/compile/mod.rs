@@ -2,7 +2,7 @@
 //!
 //! `request` has the inputs, and is all that a driver sees of this folder besides [`Compiler`] and what `operands` reads in a
 //! module. `compiler` runs the
-//! phases: `spirv` translates one entry point to upper-level IR, `passes` lower it to what the hardware has, a
+//! phases: `spirv` translates one entry point to upper-level IR, `passes` lower it to what the hardware has, `opt` optimises it whatever the hardware is, a
 //! `backend::Generator` makes machine code of it (`llvm` or `native`; `generators` is both; `entry_facts` is what both start from), and `unlinked` writes the ELF with the pre-link
 //! metadata and the branch to the next part.
 
@@ -23,6 +23,8 @@ pub mod generators;
 pub mod llvm;
 #[cfg(feature = "native")]
 pub mod native;
+#[cfg(feature = "compiler")]
+pub mod opt;
 #[cfg(feature = "compiler")]
 pub mod passes;
 #[cfg(feature = "compiler")]

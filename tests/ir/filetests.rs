@@ -23,7 +23,7 @@
 //! notes of the passes for the linker, if any: the changed fields of the `StageInterface`. `DOVETAIL_BLESS=1` rewrites
 //! the expected output.
 
-use dovetail::compile::native::opt;
+use dovetail::compile::opt;
 use dovetail::compile::passes::{PASSES, Pass, PassContext};
 use dovetail::compile::phases::Phase;
 use dovetail::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};

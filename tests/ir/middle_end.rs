@@ -1,7 +1,7 @@
 //! The native generator's middle end on real shaders: its output is verified and counted.
 
 use crate::support::root;
-use dovetail::compile::native::opt;
+use dovetail::compile::opt;
 use dovetail::compile::passes;
 use dovetail::compile::request::{KnownState, Module, StageRequest, TuningOptions, default_wave};
 use dovetail::compile::spirv::{reflect, translate};

@@ -2,7 +2,7 @@
 
 use super::reason::Reason;
 use dovetail::capture::{FixedState, Hash, StageUse, Translated};
-use dovetail::compile::passes::dce;
+use dovetail::compile::opt::dce;
 use dovetail::compile::request::{Module, default_wave};
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::error::Result;

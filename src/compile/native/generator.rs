@@ -6,9 +6,12 @@ use super::mir::verify::verify;
 use super::mir::{MachineBlock, MachineFunction, Operand, OperandValue, PhysReg};
 use super::plan::{Plan, PlanText};
 use super::select::select;
-use super::{check_alloc, clauses, combine, dead, emit, entry, finish, graph, hazards, opt, schedule, shape, waits};
+use super::{
+    check_alloc, clauses, combine, crowded, dead, emit, entry, finish, graph, hazards, schedule, shape, waits,
+};
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::entry_facts::{EntryFacts, lower_info};
+use crate::compile::opt;
 use crate::compile::passes::LoweredShader;
 use crate::compile::phases::{OPTIMISE, Phase};
 use crate::compile::request::{Scheduling, TuningOptions};
@@ -104,7 +107,7 @@ fn prepared(
     opt::run(&mut shader, options, watch)?;
     watch.done(OPTIMISE, Made::Group(&shader))?;
     shape::run(&mut shader)?;
-    opt::crowded::run(&mut shader, RegisterLimits::new(Isa::of(interface.target), most_vgprs(options)));
+    crowded::run(&mut shader, RegisterLimits::new(Isa::of(interface.target), most_vgprs(options)));
     watch.done("shape", Made::Shader(&shader))?;
     Ok(shader)
 }

@@ -4,14 +4,11 @@
 
 mod address;
 mod context;
-mod copies;
 mod cube;
-pub mod dce;
 pub mod early_exit;
 mod entry;
 mod entry_values;
 mod fetch;
-pub mod fold;
 mod fragment_exports;
 mod fragment_outputs;
 mod interpolate;

@@ -5,11 +5,12 @@
 
 use super::context::{PassContext, place_of};
 use super::{
-    copies, dce, early_exit, entry, fold, keep_iterations, legalize_memory, limits, lower_arithmetic, lower_atomics,
-    lower_barriers, lower_builtins, lower_derivatives, lower_descriptors, lower_helpers, lower_images, lower_inputs,
-    lower_outputs, lower_push_constants, lower_subgroup, lower_waterfalls, lower_ycbcr, multiview, partner,
-    sample_shading, share_locals, summarize,
+    early_exit, entry, keep_iterations, legalize_memory, limits, lower_arithmetic, lower_atomics, lower_barriers,
+    lower_builtins, lower_derivatives, lower_descriptors, lower_helpers, lower_images, lower_inputs, lower_outputs,
+    lower_push_constants, lower_subgroup, lower_waterfalls, lower_ycbcr, multiview, partner, sample_shading,
+    share_locals, summarize,
 };
+use crate::compile::opt::{copies, dce, fold};
 use crate::compile::request::StageRequest;
 use crate::compile::watch::{Made, Unwatched, Watch};
 use crate::error::{Context, Error, Result};

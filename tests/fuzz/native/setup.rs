@@ -2,7 +2,7 @@
 
 use super::super::random::Random;
 use super::scene::Scene;
-use dovetail::compile::native::opt;
+use dovetail::compile::opt;
 use dovetail::compile::phases::{Phase, Phases};
 use dovetail::compile::request::{GeneratorKind, NativeOptions, Scheduling, TuningOptions};
 use dovetail::error::{Error, Result};

@@ -4,7 +4,7 @@
 //! of the header's parameters, as long as these change only by arithmetic. So any form of counting works. If the condition is
 //! a conjunction of which only one side is known (`i < 4 && !done`), the loop ends at the latest when that side says so.
 
-use crate::compile::passes::fold;
+use crate::compile::opt::fold;
 use crate::ir::cfg::Cfg;
 use crate::ir::{AluOp, BlockCall, BlockId, Inst, Op, Shader, Terminator, Value, ValueDef};
 use crate::workspace::{Kept, List};

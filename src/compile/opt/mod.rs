@@ -1,4 +1,7 @@
-//! The middle end: optimizes lowered shaders for the native generator. (LLVM does all of this itself.)
+//! The middle end: passes on the IR that know no hardware.
+//!
+//! [`fold`], [`copies`] and [`dce`] also clean up between the passes that lower. The others optimise lowered shaders for the native
+//! generator; LLVM does all of this itself.
 //!
 //! [`PASSES`] lists the passes. Every pass accepts and produces shaders that `ir::verify` accepts, at either level,
 //! takes time linear in the shader's size, and never recurses. To add a pass, add a file and a line in the list.
@@ -6,10 +9,12 @@
 mod blocks;
 mod cells;
 mod constants;
-pub mod crowded;
+pub mod copies;
+pub mod dce;
 mod demote;
 mod early;
 mod elements;
+pub mod fold;
 mod hoist;
 mod ifs;
 mod jumps;
@@ -17,7 +22,7 @@ mod known;
 mod licm;
 mod matching;
 mod move_up;
-mod names;
+pub mod names;
 mod number;
 mod pairs;
 mod params;
@@ -35,7 +40,6 @@ mod undefined;
 mod unroll;
 mod vectors;
 
-use crate::compile::passes::dce;
 use crate::compile::phases::Phase;
 use crate::compile::request::TuningOptions;
 use crate::compile::watch::{Made, Unwatched, Watch};

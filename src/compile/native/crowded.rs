@@ -6,8 +6,8 @@
 //! ([`crate::compile::native::shape`]), and a variable is read in one block only, so a store on a path that leads
 //! elsewhere does no harm.
 
-use super::names::Names;
 use crate::compile::native::allocate::RegisterLimits;
+use crate::compile::opt::names::Names;
 use crate::ir::uniform::Uniformity;
 use crate::ir::{Align, AluOp, AmdOp, Bits, BlockId, Builder, Local, LocalId, Op, Shader, Type, Value};
 use crate::workspace::List;

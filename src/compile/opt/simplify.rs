@@ -3,7 +3,7 @@
 
 use super::matching::{Simpler, commutes};
 use super::number::Numbering;
-use crate::compile::passes::fold;
+use crate::compile::opt::fold;
 use crate::ir::{AluOp, AmdOp, Bits, ConstTableId, FpFlags, Inst, InstArgs, Op, Type, Value};
 use smallvec::SmallVec;
 

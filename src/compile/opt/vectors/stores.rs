@@ -2,8 +2,8 @@
 
 use super::pieces::dwords_of;
 use super::{Alignment, Place, Replaced, aligned, alike, longest_run, place};
-use crate::compile::native::opt::names::Names;
-use crate::compile::native::opt::purity::{Changes, Depends, Memory, changes, depends};
+use crate::compile::opt::names::Names;
+use crate::compile::opt::purity::{Changes, Depends, Memory, changes, depends};
 use crate::ir::{Bits, BlockId, InstId, Op, Shader, Type, Value};
 use crate::workspace::List;
 use smallvec::SmallVec;

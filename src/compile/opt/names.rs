@@ -5,7 +5,7 @@ use crate::workspace::List;
 
 /// By value, its replacement. Values without an entry stay.
 #[derive(Debug, Default)]
-pub(super) struct Names(List<Value>);
+pub(crate) struct Names(List<Value>);
 
 impl Names {
     /// The final replacement of a value.
