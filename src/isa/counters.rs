@@ -1,7 +1,7 @@
 //! Counters of a wave's outstanding operations, by family.
 
 use super::Op;
-use super::layout::Field;
+use super::layout::CodeField;
 
 /// What a counter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +64,7 @@ pub(super) struct CounterRow {
     /// Its largest value: the hardware issues nothing more until it drops.
     most: u8,
     /// Its place in the constant of the wait for several counters.
-    pub(super) place: Field,
+    pub(super) place: CodeField,
     /// The instruction that waits for it alone: a register, `null` for none, plus a constant.
     pub(super) alone: Op,
 }
@@ -83,10 +83,10 @@ pub struct WaitLayout {
 /// gfx10 (AMD, "RDNA 2 Instruction Set Architecture", S_WAITCNT; checked against llvm-mc).
 pub(super) static GFX10: WaitLayout = WaitLayout {
     rows: [
-        CounterRow { name: "vmcnt", most: 63, place: Field::parts(0, 4, 14, 2), alone: Op::SWaitcntVmcnt },
-        CounterRow { name: "lgkmcnt", most: 63, place: Field::parts(8, 6, 0, 0), alone: Op::SWaitcntLgkmcnt },
-        CounterRow { name: "expcnt", most: 7, place: Field::parts(4, 3, 0, 0), alone: Op::SWaitcntExpcnt },
-        CounterRow { name: "vscnt", most: 63, place: Field::NONE, alone: Op::SWaitcntVscnt },
+        CounterRow { name: "vmcnt", most: 63, place: CodeField::parts(0, 4, 14, 2), alone: Op::SWaitcntVmcnt },
+        CounterRow { name: "lgkmcnt", most: 63, place: CodeField::parts(8, 6, 0, 0), alone: Op::SWaitcntLgkmcnt },
+        CounterRow { name: "expcnt", most: 7, place: CodeField::parts(4, 3, 0, 0), alone: Op::SWaitcntExpcnt },
+        CounterRow { name: "vscnt", most: 63, place: CodeField::NONE, alone: Op::SWaitcntVscnt },
     ],
     several: Op::SWaitcnt,
     order: [Counter::Vector, Counter::Export, Counter::Scalar],

@@ -1,6 +1,6 @@
 //! Sequences of instructions that the hardware does not interlock, by family.
 //!
-//! A row says what must not follow what. The generator keeps its code apart by them (`native/hazards.rs`), and the
+//! A row says what must not follow what. The generator keeps its code apart by them (`compile/native/hazards.rs`), and the
 //! checker finds code that is not, each in its own way.
 
 use super::{Op, Traits};

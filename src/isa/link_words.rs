@@ -1,6 +1,6 @@
 //! Instructions as words: what the linker writes into code, and what it recognises and changes there, without decoding.
 
-use super::layout::{Field, Layout};
+use super::layout::{CodeField, Layout};
 use super::operand_codes::{LITERAL, OperandCodes};
 use super::tables::row_of;
 use super::{Op, OpcodeRow};
@@ -25,8 +25,8 @@ pub struct LinkWords {
     /// `s_mov_b32`, without operands.
     copy: Pattern,
     /// Destination of both, and first and second source.
-    dst: Field,
-    srcs: [Field; 2],
+    dst: CodeField,
+    srcs: [CodeField; 2],
     loads: Loads,
 }
 
@@ -40,11 +40,11 @@ struct Loads {
     by_size: [u32; 5],
     /// Bits of prefix and opcode.
     mask: u32,
-    data: Field,
-    base: Field,
-    offset: Field,
+    data: CodeField,
+    base: CodeField,
+    offset: CodeField,
     /// Register of an offset, and its code if there is none.
-    register: Field,
+    register: CodeField,
     none: u8,
 }
 

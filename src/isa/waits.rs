@@ -1,7 +1,7 @@
 //! The instructions that wait for outstanding operations.
 
 use super::instruction::{Fields, Instruction, ScalarFields};
-use super::layout::Field;
+use super::layout::CodeField;
 use super::{Counter, Isa, Scalar, Src, WaitCounts};
 
 impl Isa {
@@ -10,7 +10,7 @@ impl Isa {
         let layout = self.waits;
         let several = layout.constant(counts).map(|constant| Instruction::program(self, layout.several, constant));
         let alone = Counter::ALL.into_iter().filter(move |counter| {
-            layout.row(*counter).place == Field::NONE && counts.get(*counter) < layout.most(*counter)
+            layout.row(*counter).place == CodeField::NONE && counts.get(*counter) < layout.most(*counter)
         });
         several.into_iter().chain(alone.map(move |counter| {
             let srcs = [Some(Src::Scalar(Scalar::Null)), None];

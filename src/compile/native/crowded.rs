@@ -7,7 +7,7 @@
 //! elsewhere does no harm.
 
 use crate::compile::native::allocate::RegisterLimits;
-use crate::compile::opt::names::Names;
+use crate::compile::opt::names::ValueNames;
 use crate::ir::uniform::Uniformity;
 use crate::ir::{Align, AluOp, AmdOp, Bits, BlockId, Builder, Local, LocalId, Op, Shader, Type, Value};
 use crate::workspace::List;
@@ -28,7 +28,7 @@ pub fn run(shader: &mut Shader, limits: RegisterLimits) {
     if moved.is_empty() {
         return;
     }
-    let mut names = Names::default();
+    let mut names = ValueNames::default();
     for of_block in moved.chunk_by(|a, b| a.block == b.block) {
         load(shader, of_block, &mut names);
     }
@@ -93,7 +93,7 @@ fn align(ty: Type) -> Align {
 }
 
 /// Loads the parameters at the start of their block.
-fn load(shader: &mut Shader, moved: &[Moved], names: &mut Names) {
+fn load(shader: &mut Shader, moved: &[Moved], names: &mut ValueNames) {
     let block = moved[0].block;
     let mut rest = std::mem::take(&mut shader.block_mut(block).insts);
     let mut b = Builder::new(shader, block);

@@ -3,7 +3,7 @@
 //! The back end puts constants into the operands of instructions, so their position costs no register. Undefined values
 //! of one type become one value, which is still undefined.
 
-use super::names::Names;
+use super::names::ValueNames;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::{InstId, Op, Shader, Type, Value};
@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 /// None.
 pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
     let mut first = Kept::<FxHashMap<(Type, Option<u64>), Value>>::default();
-    let mut names = Names::default();
+    let mut names = ValueNames::default();
     let mut gathered = List::<InstId>::default();
     let Shader { blocks, insts, values, .. } = &mut *shader;
     for block in blocks.iter_mut() {

@@ -5,7 +5,7 @@
 //! known. It is moved only if more than one block has it, and only if it leads to a reciprocal, a root, a logarithm or a
 //! power, or depends on one: everything else is short, and would only hold registers.
 
-use super::names::Names;
+use super::names::ValueNames;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
@@ -28,7 +28,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
     }
     let cfg = shader.cfg();
     let wanted = wanted(shader, &cfg);
-    let mut names = Names::default();
+    let mut names = ValueNames::default();
     let mut home = filled(shader.values.len(), BlockId::ENTRY);
     let mut first = Kept::<FxHashMap<Key, InstId>>::default();
     // By instruction, the block to which it moves; `None` if it is removed.

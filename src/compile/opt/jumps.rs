@@ -4,7 +4,7 @@
 //! these are not shortened, and when one of them is merged into the block before it, it is renamed.
 
 use super::blocks::{empty_unreachable, named};
-use super::names::Names;
+use super::names::ValueNames;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
@@ -192,7 +192,7 @@ fn leaves_loop(shader: &Shader, cfg: &Cfg, block: BlockId, next: BlockId) -> boo
 /// Merges a block into its predecessor, if that is the only one and jumps only to it.
 fn join_rows(shader: &mut Shader) {
     let cfg = shader.cfg();
-    let mut names = Names::default();
+    let mut names = ValueNames::default();
     let mut joined: List<BlockId> = shader.block_ids().collect();
     for &id in cfg.order.iter() {
         while let Some(Terminator::Jump(call)) = shader.block(id).term() {

@@ -5,9 +5,9 @@ use crate::workspace::List;
 
 /// By value, its replacement. Values without an entry stay.
 #[derive(Debug, Default)]
-pub(crate) struct Names(List<Value>);
+pub(crate) struct ValueNames(List<Value>);
 
-impl Names {
+impl ValueNames {
     /// The final replacement of a value.
     pub fn of(&mut self, mut v: Value) -> Value {
         loop {

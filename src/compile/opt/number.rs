@@ -6,7 +6,7 @@
 
 use super::blocks::empty_unreachable;
 use super::known::{Key, Known, Version};
-use super::names::Names;
+use super::names::ValueNames;
 use super::purity::{Changes, Depends, Memory, changes, depends};
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
@@ -48,7 +48,7 @@ fn walk(shader: &mut Shader, contracts: bool) {
         contracts,
         fold_floats: shader.modes.rounds_to_nearest(),
         known: Known::new(count),
-        names: Names::default(),
+        names: ValueNames::default(),
         consts: Kept::default(),
         front: List::default(),
         out: List::default(),
@@ -68,7 +68,7 @@ pub(super) struct Numbering<'a> {
     pub shader: &'a mut Shader,
     cfg: Arc<Cfg>,
     known: Known,
-    names: Names,
+    names: ValueNames,
     consts: Kept<FxHashMap<(Type, u64), Value>>,
     /// Constants, for the start of the entry block.
     front: List<InstId>,

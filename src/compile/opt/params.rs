@@ -3,7 +3,7 @@
 //! A parameter is such a value if every jump passes that value, the parameter itself, or something undefined. Replacing
 //! one parameter may make others trivial, so its users are examined again: in a reducible graph none is left over.
 
-use super::names::Names;
+use super::names::ValueNames;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
@@ -120,8 +120,8 @@ impl Params {
     }
 
     /// Finds trivial parameters until there are no more, and returns their replacements.
-    fn simplify(&mut self, shader: &Shader, cfg: &Cfg) -> Names {
-        let mut names = Names::default();
+    fn simplify(&mut self, shader: &Shader, cfg: &Cfg) -> ValueNames {
+        let mut names = ValueNames::default();
         let mut todo: List<u32> = (0..self.all.len() as u32).rev().collect();
         while let Some(n) = todo.pop() {
             if self.all[n as usize].removed {
@@ -146,7 +146,7 @@ impl Params {
     }
 
     /// The value that a parameter has on every path.
-    fn only_value(&self, n: u32, shader: &Shader, cfg: &Cfg, names: &mut Names) -> Option<Value> {
+    fn only_value(&self, n: u32, shader: &Shader, cfg: &Cfg, names: &mut ValueNames) -> Option<Value> {
         let Param { value, block, .. } = self.all[n as usize];
         let mut only = None;
         let mut undefined = None;

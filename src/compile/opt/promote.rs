@@ -7,7 +7,7 @@
 //! without a store is undefined. All stores and loads of promoted variables are removed.
 
 use super::cells::{Access, Cell, Cells};
-use super::names::Names;
+use super::names::ValueNames;
 use super::params;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
@@ -31,7 +31,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
         shader,
         cells,
         stores,
-        names: Names::default(),
+        names: ValueNames::default(),
         undef: [None; 4],
         front: List::default(),
         pending: List::default(),
@@ -74,7 +74,7 @@ struct Promotion<'a> {
     stores: Stores,
     /// Value of a cell at the end of a block; in the current block, at the current position.
     defs: Defs,
-    names: Names,
+    names: ValueNames,
     /// The undefined value of each width.
     undef: [Option<Value>; 4],
     /// Instructions for the start of the entry block.

@@ -6,7 +6,7 @@
 //! make an outer loop's count known.
 
 use super::demote::{self, Use};
-use super::names::Names;
+use super::names::ValueNames;
 use super::trips::{Counted, count};
 use super::{blocks, jumps, number, params, promote};
 use crate::compile::request::TuningOptions;
@@ -51,7 +51,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
             break;
         }
         let demoted = separate(shader, &chosen);
-        let mut names = Names::default();
+        let mut names = ValueNames::default();
         let mut values: List<Value> = (0..shader.values.len() as u32).map(Value).collect();
         for counted in &chosen {
             let (blocks, end) = (List::default(), Kept::default());
@@ -163,7 +163,7 @@ struct Copies<'a> {
 }
 
 impl Copies<'_> {
-    fn run(mut self, cfg: &Cfg, names: &mut Names) {
+    fn run(mut self, cfg: &Cfg, names: &mut ValueNames) {
         let counted = self.counted;
         let first = self.shader.add_block();
         self.next = first;

@@ -3,11 +3,11 @@
 use super::{Read, Reader, scalars, vgprs};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{Addresses, BufferFields, DsFields, ExportFields, Fields, FlatFields, ImageFields};
-use crate::isa::layout::Field;
+use crate::isa::layout::CodeField;
 use crate::isa::{CachePolicy, Format, Traits, Vgpr};
 
 impl Reader<'_> {
-    fn cache(&self, glc: Field, slc: Field, dlc: Field) -> CachePolicy {
+    fn cache(&self, glc: CodeField, slc: CodeField, dlc: CodeField) -> CachePolicy {
         CachePolicy { glc: self.is_set(glc), slc: self.is_set(slc), dlc: self.is_set(dlc) }
     }
 
@@ -133,6 +133,6 @@ impl Reader<'_> {
             done: self.is_set(layout.done),
             vm: self.is_set(layout.vm),
         };
-        Ok((self.entry(Format::Exp, Field::NONE)?, Fields::Export(fields)))
+        Ok((self.entry(Format::Exp, CodeField::NONE)?, Fields::Export(fields)))
     }
 }

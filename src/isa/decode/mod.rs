@@ -8,7 +8,7 @@ mod scalar;
 mod vector;
 
 use super::instruction::{Fields, Instruction};
-use super::layout::Field;
+use super::layout::CodeField;
 use super::operand_codes::LITERAL;
 use super::{Format, Isa, OpcodeRow, Scalar, Sgpr, Src, Vgpr};
 use crate::error::{Context, Error, Result};
@@ -58,7 +58,7 @@ impl Reader<'_> {
     }
 
     /// The row of an opcode.
-    fn entry(&self, format: Format, op: Field) -> Result<&'static OpcodeRow> {
+    fn entry(&self, format: Format, op: CodeField) -> Result<&'static OpcodeRow> {
         let number = op.get(self.word) as u16;
         let row = self.isa.by_number(format, number);
         row.ok_or_else(|| Error::malformed(format!("{format} has no opcode {number}")))
@@ -71,23 +71,23 @@ impl Reader<'_> {
         word.ok_or_else(|| Error::malformed("the code ends inside an instruction"))
     }
 
-    fn get(&self, field: Field) -> u32 {
+    fn get(&self, field: CodeField) -> u32 {
         field.get(self.word)
     }
 
-    fn small(&self, field: Field) -> u8 {
+    fn small(&self, field: CodeField) -> u8 {
         field.small(self.word)
     }
 
-    fn is_set(&self, field: Field) -> bool {
+    fn is_set(&self, field: CodeField) -> bool {
         field.is_set(self.word)
     }
 
-    fn vgpr(&self, field: Field) -> Vgpr {
+    fn vgpr(&self, field: CodeField) -> Vgpr {
         Vgpr(self.small(field))
     }
 
-    fn scalar_of(&self, field: Field) -> Result<Scalar> {
+    fn scalar_of(&self, field: CodeField) -> Result<Scalar> {
         self.scalar_code(self.get(field))
     }
 

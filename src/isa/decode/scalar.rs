@@ -3,7 +3,7 @@
 use super::{Read, Reader, scalars};
 use crate::error::Result;
 use crate::isa::instruction::{Fields, ScalarFields, SmemFields};
-use crate::isa::layout::Field;
+use crate::isa::layout::CodeField;
 use crate::isa::{CachePolicy, Format, Op, Scalar, Src, Traits};
 
 impl Reader<'_> {
@@ -21,7 +21,7 @@ impl Reader<'_> {
             fields.srcs[0] = literal.map(Src::Literal).or(of_register.map(Src::Scalar));
         } else {
             let codes = layout.srcs.map(|field| self.get(field));
-            let named = |n: usize| layout.srcs[n] != Field::NONE && n < entry.src.len();
+            let named = |n: usize| layout.srcs[n] != CodeField::NONE && n < entry.src.len();
             for n in (0..2).filter(|n| named(*n)) {
                 fields.srcs[n] = Some(self.source(codes[n])?);
             }

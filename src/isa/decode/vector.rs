@@ -3,7 +3,7 @@
 use super::{Read, Reader, scalars, vgprs};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{Dpp16, Fields, InterpFields, Modifiers, Sdwa, VectorDst, VectorFields, VectorForm};
-use crate::isa::layout::{Field, LongLayout};
+use crate::isa::layout::{CodeField, LongLayout};
 use crate::isa::operand_codes::{DPP8, DPP8_FI, DPP16, SDWA};
 use crate::isa::{Format, Latency, Op, OpcodeRow, OperandKind, Scalar, Src, Traits, Vgpr};
 
@@ -58,7 +58,7 @@ impl Reader<'_> {
     }
 
     /// The result that a field names.
-    fn result(&self, entry: &OpcodeRow, field: Field) -> Result<Option<VectorDst>> {
+    fn result(&self, entry: &OpcodeRow, field: CodeField) -> Result<Option<VectorDst>> {
         Ok(match entry.dst.first() {
             None => None,
             Some(OperandKind::Mask) => Some(VectorDst::Scalar(self.scalar_of(field)?)),
@@ -69,7 +69,7 @@ impl Reader<'_> {
 
     fn dpp16(&self, extra: u128, second: Option<Src>, out: &mut VectorFields) {
         let layout = &self.isa.layout.dpp16;
-        let set = |[a, b]: [Field; 2]| a.small(extra) | b.small(extra) << 1;
+        let set = |[a, b]: [CodeField; 2]| a.small(extra) | b.small(extra) << 1;
         out.srcs = [Some(Src::Vgpr(Vgpr(layout.src0.small(extra)))), second, None];
         (out.mods.neg, out.mods.abs) = (set(layout.neg), set(layout.abs));
         out.form = VectorForm::Dpp16(Dpp16 {

@@ -149,7 +149,7 @@ impl Encoder<'_> {
 
     pub(super) fn export(&mut self, f: &ExportFields) -> Result<()> {
         let layout = &self.isa.layout.exp;
-        self.begin(Format::Exp, crate::isa::layout::Field::NONE, 0)?;
+        self.begin(Format::Exp, crate::isa::layout::CodeField::NONE, 0)?;
         ensure(ExpTarget::from_number(f.target).is_some(), || format!("target: no export target {}", f.target))?;
         self.put("components", layout.enabled, f.enabled.into())?;
         self.put("target", layout.target, f.target.into())?;

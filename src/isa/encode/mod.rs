@@ -9,7 +9,7 @@ mod scalar;
 mod vector;
 
 use super::instruction::{Fields, Instruction};
-use super::layout::Field;
+use super::layout::CodeField;
 use super::{Format, Isa, OperandKind, Scalar, Src, Vgpr};
 use crate::error::{Context, Error, Result};
 use crate::target::WaveSize;
@@ -82,7 +82,7 @@ impl Encoder<'_> {
     }
 
     /// Begins the fields of an instruction of this format with its opcode.
-    fn begin(&mut self, format: Format, op: Field, number: u16) -> Result<()> {
+    fn begin(&mut self, format: Format, op: CodeField, number: u16) -> Result<()> {
         let prefix = self.isa.prefix(format);
         self.word = prefix.ok_or_else(|| Error::bug(format!("format {format}: no such one here")))?.into();
         self.put("opcode", op, number.into())
@@ -95,19 +95,19 @@ impl Encoder<'_> {
         self.out.extend(dwords.iter().take(format.dwords().into()).map(|dword| u32::from_le_bytes(*dword)));
     }
 
-    fn put(&mut self, what: &str, field: Field, value: u32) -> Result<()> {
+    fn put(&mut self, what: &str, field: CodeField, value: u32) -> Result<()> {
         let bits = field.put(value);
         self.word |= bits.ok_or_else(|| Error::bug(format!("{what}: {value} does not fit {} bits", field.width())))?;
         Ok(())
     }
 
-    fn put_number(&mut self, what: &str, field: Field, number: i32) -> Result<()> {
+    fn put_number(&mut self, what: &str, field: CodeField, number: i32) -> Result<()> {
         let bits = field.put_number(number);
         self.word |= bits.ok_or_else(|| Error::bug(format!("{what}: {number} does not fit {} bits", field.width())))?;
         Ok(())
     }
 
-    fn put_flags<const N: usize>(&mut self, flags: [(&str, Field, bool); N]) -> Result<()> {
+    fn put_flags<const N: usize>(&mut self, flags: [(&str, CodeField, bool); N]) -> Result<()> {
         flags.into_iter().filter(|(.., on)| *on).try_for_each(|(what, field, _)| self.put(what, field, 1))
     }
 

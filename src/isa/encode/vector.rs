@@ -3,7 +3,7 @@
 use super::{Encoder, ensure, vgprs};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{Dpp16, InterpFields, Modifiers, Sdwa, VectorDst, VectorFields, VectorForm};
-use crate::isa::layout::Field;
+use crate::isa::layout::CodeField;
 use crate::isa::operand_codes::{DPP8, DPP8_FI, DPP16, SDWA};
 use crate::isa::tables::long_number;
 use crate::isa::{Format, Op, OperandKind, Scalar, Src, Traits, Vgpr};
@@ -88,7 +88,7 @@ impl Encoder<'_> {
         let layout = self.isa.layout.short(entry.format);
         self.begin(entry.format, layout.op, entry.number)?;
         // The result of a comparison is VCC, which the format does not name.
-        let dst = if layout.dst == Field::NONE { 0 } else { dst };
+        let dst = if layout.dst == CodeField::NONE { 0 } else { dst };
         self.put("result", layout.dst, dst)?;
         self.put("source 0", layout.srcs[0], a)?;
         self.put("source 1", layout.srcs[1], b & 0xff)?;

@@ -2,7 +2,7 @@
 
 /// A field of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::isa) struct Field {
+pub(crate) struct CodeField {
     /// Its lowest bit.
     low: u8,
     /// Number of adjacent bits.
@@ -14,29 +14,29 @@ pub(in crate::isa) struct Field {
     signed: bool,
 }
 
-impl Field {
+impl CodeField {
     /// A field that the encoding lacks.
-    pub(in crate::isa) const NONE: Self = bits(0, 0);
+    pub(crate) const NONE: Self = bits(0, 0);
 
     /// Number of bits of its value.
-    pub(in crate::isa) const fn width(self) -> u32 {
+    pub(crate) const fn width(self) -> u32 {
         (self.width + self.top_width) as u32
     }
 
     /// Its largest value.
-    pub(in crate::isa) const fn largest(self) -> u32 {
+    pub(crate) const fn largest(self) -> u32 {
         mask(self.width() as u8) >> self.signed as u32
     }
 
     /// Its value in an instruction, its sign not extended.
-    pub(in crate::isa) const fn get(self, word: u128) -> u32 {
+    pub(crate) const fn get(self, word: u128) -> u32 {
         let low = (word >> self.low) as u32 & mask(self.width);
         let top = (word >> self.top) as u32 & mask(self.top_width);
         low | if self.top_width == 0 { 0 } else { top << self.width }
     }
 
     /// Its value in an instruction as a number, with its sign if it has one.
-    pub(in crate::isa) const fn number(self, word: u128) -> i32 {
+    pub(crate) const fn number(self, word: u128) -> i32 {
         let value = self.get(word);
         if self.width() == 0 || !self.signed {
             return value.cast_signed();
@@ -46,28 +46,28 @@ impl Field {
     }
 
     /// A value of at most eight bits.
-    pub(in crate::isa) const fn small(self, word: u128) -> u8 {
+    pub(crate) const fn small(self, word: u128) -> u8 {
         self.get(word) as u8
     }
 
     /// Whether a field of one bit is set.
-    pub(in crate::isa) const fn is_set(self, word: u128) -> bool {
+    pub(crate) const fn is_set(self, word: u128) -> bool {
         self.get(word) != 0
     }
 
     /// Its bits in an instruction.
-    pub(in crate::isa) const fn mask(self) -> u128 {
+    pub(crate) const fn mask(self) -> u128 {
         let top = (mask(self.top_width) as u128) << self.top;
         (mask(self.width) as u128) << self.low | top
     }
 
     /// An instruction without its value.
-    pub(in crate::isa) const fn clear(self, word: u128) -> u128 {
+    pub(crate) const fn clear(self, word: u128) -> u128 {
         word & !self.mask()
     }
 
     /// The bits of an instruction that hold this value; `None` if it does not fit.
-    pub(in crate::isa) const fn put(self, value: u32) -> Option<u128> {
+    pub(crate) const fn put(self, value: u32) -> Option<u128> {
         if self.width() < 32 && value >> self.width() != 0 {
             return None;
         }
@@ -77,7 +77,7 @@ impl Field {
     }
 
     /// The bits of an instruction that hold this number; `None` if it does not fit.
-    pub(in crate::isa) const fn put_number(self, number: i32) -> Option<u128> {
+    pub(crate) const fn put_number(self, number: i32) -> Option<u128> {
         let word = number.cast_unsigned() & mask(self.width() as u8);
         match self.put(word) {
             Some(bits) if self.number(bits) == number => Some(bits),
@@ -91,21 +91,21 @@ const fn mask(width: u8) -> u32 {
 }
 
 /// Bits `high` to `low`, as the documents write them.
-pub(super) const fn field(high: u8, low: u8) -> Field {
+pub(super) const fn field(high: u8, low: u8) -> CodeField {
     bits(low, high - low + 1)
 }
 
-pub(super) const fn bits(low: u8, width: u8) -> Field {
-    Field::parts(low, width, 0, 0)
+pub(super) const fn bits(low: u8, width: u8) -> CodeField {
+    CodeField::parts(low, width, 0, 0)
 }
 
-pub(super) const fn bit(at: u8) -> Field {
+pub(super) const fn bit(at: u8) -> CodeField {
     bits(at, 1)
 }
 
-impl Field {
+impl CodeField {
     /// A number of bits from `low` on, and above them `top_width` bits from `top` on.
-    pub(in crate::isa) const fn parts(low: u8, width: u8, top: u8, top_width: u8) -> Self {
+    pub(crate) const fn parts(low: u8, width: u8, top: u8, top_width: u8) -> Self {
         Self { low, width, top, top_width, signed: false }
     }
 
@@ -135,6 +135,9 @@ mod tests {
         assert_eq!((offset.put_number(1 << 20), offset.put_number(-(1 << 20) - 1)), (None, None));
         let unsigned = field(10, 0);
         assert_eq!((unsigned.put_number(-1), unsigned.put_number(2047)), (None, Some(2047)));
-        assert_eq!((Field::NONE.put(0), Field::NONE.put(1), Field::NONE.get(u128::MAX)), (Some(0), None, 0));
+        assert_eq!(
+            (CodeField::NONE.put(0), CodeField::NONE.put(1), CodeField::NONE.get(u128::MAX)),
+            (Some(0), None, 0)
+        );
     }
 }

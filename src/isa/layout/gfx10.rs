@@ -3,7 +3,7 @@
 use super::field::{bit, field};
 use super::*;
 
-const NO_FIELD: Field = Field::NONE;
+const NO_FIELD: CodeField = CodeField::NONE;
 
 /// What the first dword of each format begins with.
 const PREFIXES: &[Prefix] = &[
@@ -94,7 +94,7 @@ const fn sdwa_source(low: u8) -> SdwaSourceLayout {
 }
 
 /// The encoding of gfx10.1 and gfx10.3.
-pub(in crate::isa) static GFX10: Layout = Layout {
+pub(crate) static GFX10: Layout = Layout {
     prefixes: PREFIXES,
     sop2: ScalarLayout { op: field(29, 23), ..SCALAR },
     sopk: ScalarLayout { op: field(27, 23), dst: field(22, 16), ..CONSTANT },

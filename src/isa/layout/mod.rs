@@ -1,14 +1,14 @@
 //! Where the fields of an instruction are: one table for each encoding, from which code is encoded and decoded.
 //!
 //! Bits are counted through the dwords of an instruction, so bit 32 is the lowest of the second dword, as the
-//! instruction set documents count them. A field that an encoding lacks is [`Field::NONE`]: it reads as 0, and nothing
+//! instruction set documents count them. A field that an encoding lacks is [`CodeField::NONE`]: it reads as 0, and nothing
 //! but 0 can be stored in it.
 
 mod field;
 mod gfx10;
 
 use super::Format;
-pub(super) use field::Field;
+pub(super) use field::CodeField;
 pub(super) use gfx10::GFX10;
 
 /// How a format's first dword begins: the bits of `mask` are those of `value`.
@@ -27,188 +27,188 @@ const fn prefix(format: Format, count: u32, value: u32) -> Prefix {
 /// Fields of a scalar format.
 #[derive(Debug)]
 pub(super) struct ScalarLayout {
-    pub(super) op: Field,
-    pub(super) dst: Field,
-    pub(super) srcs: [Field; 2],
+    pub(super) op: CodeField,
+    pub(super) dst: CodeField,
+    pub(super) srcs: [CodeField; 2],
     /// Constant of 16 bits.
-    pub(super) imm: Field,
+    pub(super) imm: CodeField,
 }
 
 /// Fields of scalar memory.
 #[derive(Debug)]
 pub(super) struct SmemLayout {
-    pub(super) op: Field,
-    pub(super) data: Field,
+    pub(super) op: CodeField,
+    pub(super) data: CodeField,
     /// Half of the number of the first register of address or descriptor.
-    pub(super) base: Field,
-    pub(super) offset: Field,
-    pub(super) soffset: Field,
-    pub(super) glc: Field,
-    pub(super) dlc: Field,
+    pub(super) base: CodeField,
+    pub(super) offset: CodeField,
+    pub(super) soffset: CodeField,
+    pub(super) glc: CodeField,
+    pub(super) dlc: CodeField,
 }
 
 /// Fields of a vector format of one dword.
 #[derive(Debug)]
 pub(super) struct ShortLayout {
-    pub(super) op: Field,
-    pub(super) dst: Field,
+    pub(super) op: CodeField,
+    pub(super) dst: CodeField,
     /// Source 0, any operand, and source 1, a VGPR.
-    pub(super) srcs: [Field; 2],
+    pub(super) srcs: [CodeField; 2],
 }
 
 /// Fields of VOP3 and VOP3P.
 #[derive(Debug)]
 pub(super) struct LongLayout {
-    pub(super) op: Field,
-    pub(super) dst: Field,
+    pub(super) op: CodeField,
+    pub(super) dst: CodeField,
     /// The second result, a mask, in place of `abs` and `op_sel`.
-    pub(super) mask: Field,
-    pub(super) srcs: [Field; 3],
-    pub(super) abs: Field,
-    pub(super) neg: Field,
-    pub(super) neg_hi: Field,
-    pub(super) op_sel: Field,
-    pub(super) op_sel_hi: Field,
-    pub(super) clamp: Field,
-    pub(super) omod: Field,
+    pub(super) mask: CodeField,
+    pub(super) srcs: [CodeField; 3],
+    pub(super) abs: CodeField,
+    pub(super) neg: CodeField,
+    pub(super) neg_hi: CodeField,
+    pub(super) op_sel: CodeField,
+    pub(super) op_sel_hi: CodeField,
+    pub(super) clamp: CodeField,
+    pub(super) omod: CodeField,
 }
 
 /// Fields of the dword that selects parts of registers (SDWA).
 #[derive(Debug)]
 pub(super) struct SdwaLayout {
-    pub(super) src0: Field,
+    pub(super) src0: CodeField,
     /// Of a comparison: the register of its result, and whether it is not VCC.
-    pub(super) scalar_dst: Field,
-    pub(super) has_scalar_dst: Field,
-    pub(super) dst_sel: Field,
-    pub(super) dst_unused: Field,
-    pub(super) clamp: Field,
-    pub(super) omod: Field,
+    pub(super) scalar_dst: CodeField,
+    pub(super) has_scalar_dst: CodeField,
+    pub(super) dst_sel: CodeField,
+    pub(super) dst_unused: CodeField,
+    pub(super) clamp: CodeField,
+    pub(super) omod: CodeField,
     pub(super) srcs: [SdwaSourceLayout; 2],
 }
 
 /// Fields of a source in that dword.
 #[derive(Debug)]
 pub(super) struct SdwaSourceLayout {
-    pub(super) sel: Field,
-    pub(super) sext: Field,
-    pub(super) neg: Field,
-    pub(super) abs: Field,
-    pub(super) scalar: Field,
+    pub(super) sel: CodeField,
+    pub(super) sext: CodeField,
+    pub(super) neg: CodeField,
+    pub(super) abs: CodeField,
+    pub(super) scalar: CodeField,
 }
 
 /// Fields of the dword that takes source 0 from other lanes of a row (DPP16).
 #[derive(Debug)]
 pub(super) struct Dpp16Layout {
-    pub(super) src0: Field,
-    pub(super) ctrl: Field,
-    pub(super) fi: Field,
-    pub(super) bound_ctrl: Field,
+    pub(super) src0: CodeField,
+    pub(super) ctrl: CodeField,
+    pub(super) fi: CodeField,
+    pub(super) bound_ctrl: CodeField,
     /// Of both sources.
-    pub(super) neg: [Field; 2],
-    pub(super) abs: [Field; 2],
-    pub(super) bank_mask: Field,
-    pub(super) row_mask: Field,
+    pub(super) neg: [CodeField; 2],
+    pub(super) abs: [CodeField; 2],
+    pub(super) bank_mask: CodeField,
+    pub(super) row_mask: CodeField,
 }
 
 /// Fields of the dword that takes source 0 from other lanes of eight (DPP8).
 #[derive(Debug)]
 pub(super) struct Dpp8Layout {
-    pub(super) src0: Field,
-    pub(super) lanes: Field,
+    pub(super) src0: CodeField,
+    pub(super) lanes: CodeField,
 }
 
 /// Fields of interpolation: VINTRP, and what it has of its own in VOP3.
 #[derive(Debug)]
 pub(super) struct InterpLayout {
-    pub(super) op: Field,
-    pub(super) dst: Field,
-    pub(super) src: Field,
-    pub(super) addend: Field,
-    pub(super) attribute: Field,
-    pub(super) channel: Field,
-    pub(super) high: Field,
+    pub(super) op: CodeField,
+    pub(super) dst: CodeField,
+    pub(super) src: CodeField,
+    pub(super) addend: CodeField,
+    pub(super) attribute: CodeField,
+    pub(super) channel: CodeField,
+    pub(super) high: CodeField,
 }
 
 /// Fields of DS.
 #[derive(Debug)]
 pub(super) struct DsLayout {
-    pub(super) op: Field,
-    pub(super) gds: Field,
-    pub(super) offsets: [Field; 2],
-    pub(super) addr: Field,
-    pub(super) data: [Field; 2],
-    pub(super) dst: Field,
+    pub(super) op: CodeField,
+    pub(super) gds: CodeField,
+    pub(super) offsets: [CodeField; 2],
+    pub(super) addr: CodeField,
+    pub(super) data: [CodeField; 2],
+    pub(super) dst: CodeField,
 }
 
 /// Fields of FLAT, SCRATCH and GLOBAL.
 #[derive(Debug)]
 pub(super) struct FlatLayout {
-    pub(super) op: Field,
-    pub(super) offset: Field,
-    pub(super) addr: Field,
-    pub(super) data: Field,
-    pub(super) saddr: Field,
-    pub(super) dst: Field,
-    pub(super) lds: Field,
-    pub(super) glc: Field,
-    pub(super) slc: Field,
-    pub(super) dlc: Field,
+    pub(super) op: CodeField,
+    pub(super) offset: CodeField,
+    pub(super) addr: CodeField,
+    pub(super) data: CodeField,
+    pub(super) saddr: CodeField,
+    pub(super) dst: CodeField,
+    pub(super) lds: CodeField,
+    pub(super) glc: CodeField,
+    pub(super) slc: CodeField,
+    pub(super) dlc: CodeField,
 }
 
 /// Fields of MUBUF and MTBUF.
 #[derive(Debug)]
 pub(super) struct BufferLayout {
-    pub(super) op: Field,
-    pub(super) format: Field,
-    pub(super) offset: Field,
-    pub(super) vaddr: Field,
-    pub(super) data: Field,
+    pub(super) op: CodeField,
+    pub(super) format: CodeField,
+    pub(super) offset: CodeField,
+    pub(super) vaddr: CodeField,
+    pub(super) data: CodeField,
     /// A quarter of the number of the descriptor's first register.
-    pub(super) resource: Field,
-    pub(super) soffset: Field,
-    pub(super) offen: Field,
-    pub(super) idxen: Field,
-    pub(super) lds: Field,
-    pub(super) tfe: Field,
-    pub(super) glc: Field,
-    pub(super) slc: Field,
-    pub(super) dlc: Field,
+    pub(super) resource: CodeField,
+    pub(super) soffset: CodeField,
+    pub(super) offen: CodeField,
+    pub(super) idxen: CodeField,
+    pub(super) lds: CodeField,
+    pub(super) tfe: CodeField,
+    pub(super) glc: CodeField,
+    pub(super) slc: CodeField,
+    pub(super) dlc: CodeField,
 }
 
 /// Fields of MIMG.
 #[derive(Debug)]
 pub(super) struct ImageLayout {
-    pub(super) op: Field,
-    pub(super) vaddr: Field,
-    pub(super) data: Field,
+    pub(super) op: CodeField,
+    pub(super) vaddr: CodeField,
+    pub(super) data: CodeField,
     /// A quarter of the numbers of the descriptors' first registers.
-    pub(super) resource: Field,
-    pub(super) sampler: Field,
-    pub(super) dim: Field,
-    pub(super) dmask: Field,
+    pub(super) resource: CodeField,
+    pub(super) sampler: CodeField,
+    pub(super) dim: CodeField,
+    pub(super) dmask: CodeField,
     /// Number of dwords with further addresses.
-    pub(super) nsa: Field,
-    pub(super) unorm: Field,
-    pub(super) r128: Field,
-    pub(super) tfe: Field,
-    pub(super) lwe: Field,
-    pub(super) a16: Field,
-    pub(super) d16: Field,
-    pub(super) glc: Field,
-    pub(super) slc: Field,
-    pub(super) dlc: Field,
+    pub(super) nsa: CodeField,
+    pub(super) unorm: CodeField,
+    pub(super) r128: CodeField,
+    pub(super) tfe: CodeField,
+    pub(super) lwe: CodeField,
+    pub(super) a16: CodeField,
+    pub(super) d16: CodeField,
+    pub(super) glc: CodeField,
+    pub(super) slc: CodeField,
+    pub(super) dlc: CodeField,
 }
 
 /// Fields of EXP.
 #[derive(Debug)]
 pub(super) struct ExportLayout {
-    pub(super) enabled: Field,
-    pub(super) target: Field,
-    pub(super) compr: Field,
-    pub(super) done: Field,
-    pub(super) vm: Field,
-    pub(super) data: [Field; 4],
+    pub(super) enabled: CodeField,
+    pub(super) target: CodeField,
+    pub(super) compr: CodeField,
+    pub(super) done: CodeField,
+    pub(super) vm: CodeField,
+    pub(super) data: [CodeField; 4],
 }
 
 /// The encoding of a group of families: the fields of every format.

@@ -9,7 +9,7 @@ macro_rules! rows {
     ($($op:ident $format:ident $number:literal $name:literal
        [$($dst:ident)*] [$($src:ident)*] $latency:ident [$($of:ident)*] $(=> $atomic:ident)?;)*) => {
         /// One row for each operation.
-        pub(in crate::isa) static ROWS: &[$crate::isa::OpcodeRow] = &[$(
+        pub(crate) static ROWS: &[$crate::isa::OpcodeRow] = &[$(
             $crate::isa::OpcodeRow {
                 op: $crate::isa::Op::$op,
                 format: $crate::isa::Format::$format,

@@ -12,7 +12,7 @@ mod gain;
 mod order;
 mod pair;
 
-use super::names::Names;
+use super::names::ValueNames;
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, BlockId, FpFlags, InstArgs, InstId, Op, Shader, Type, Value, ValueDef};
@@ -38,7 +38,7 @@ pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
     let blocks = shader.block_ids();
     let order = order::Order::new(shader, &pairs);
     let whole = filled(pairs.all.len(), None);
-    let (params, composed, names) = (List::default(), Kept::default(), Names::default());
+    let (params, composed, names) = (List::default(), Kept::default(), ValueNames::default());
     let mut rewrite = Rewrite { shader, pairs, whole, params, composed, names };
     rewrite.params();
     for block in blocks {
@@ -62,7 +62,7 @@ struct Rewrite<'a> {
     /// Dwords that the block at hand has composed of two halves.
     composed: Kept<FxHashMap<[Value; 2], Value>>,
     /// Replacements of parameters.
-    names: Names,
+    names: ValueNames,
 }
 
 impl Rewrite<'_> {

@@ -2,7 +2,7 @@
 
 use super::pieces::taken_from;
 use super::{Alignment, Base, Place, Replaced, aligned, alike, longest_run, place};
-use crate::compile::opt::names::Names;
+use crate::compile::opt::names::ValueNames;
 use crate::compile::opt::purity::{Changes, Depends, Memory, changes, depends};
 use crate::ir::{Bits, BlockId, InstId, Op, Shader, Type, Value};
 use crate::workspace::{Kept, List};
@@ -34,7 +34,7 @@ struct Group {
     next: Option<usize>,
 }
 
-pub(super) fn merge(shader: &mut Shader, block: BlockId, replaced: &mut Replaced, names: &mut Names) {
+pub(super) fn merge(shader: &mut Shader, block: BlockId, replaced: &mut Replaced, names: &mut ValueNames) {
     let mut groups = List::<Group>::default();
     let mut loads = List::<Load>::default();
     // By base and number of stores so far, the first of the groups that may fit.
@@ -79,7 +79,7 @@ pub(super) fn merge(shader: &mut Shader, block: BlockId, replaced: &mut Replaced
 }
 
 /// Merges runs of adjacent loads of a group.
-fn merge_group(shader: &mut Shader, group: &Group, loads: &[Load], replaced: &mut Replaced, names: &mut Names) {
+fn merge_group(shader: &mut Shader, group: &Group, loads: &[Load], replaced: &mut Replaced, names: &mut ValueNames) {
     let alignment = Alignment::of(shader, group.base.base, loads.iter().map(|load| load.place));
     let op = shader.inst(group.example).op.clone();
     let mut rest = loads;
@@ -103,7 +103,7 @@ fn merge_run(
     run: &[Load],
     dwords: u32,
     replaced: &mut Replaced,
-    names: &mut Names,
+    names: &mut ValueNames,
 ) -> Option<()> {
     let (lowest, place) = (run.first()?, run.iter().map(|load| load.at).min()?);
     let ty = Type::vector(Bits::B32, dwords)?;

@@ -11,7 +11,7 @@ mod loads;
 mod pieces;
 mod stores;
 
-use super::names::Names;
+use super::names::ValueNames;
 use super::purity::{Memory, same};
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
@@ -27,7 +27,7 @@ const MAX_BYTES: u64 = 64;
 /// # Errors
 /// None.
 pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
-    let mut names = Names::default();
+    let mut names = ValueNames::default();
     for block in shader.block_ids() {
         for merge in [loads::merge, stores::merge] {
             let mut replaced = Replaced::default();

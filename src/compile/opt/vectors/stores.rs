@@ -2,7 +2,7 @@
 
 use super::pieces::dwords_of;
 use super::{Alignment, Place, Replaced, aligned, alike, longest_run, place};
-use crate::compile::opt::names::Names;
+use crate::compile::opt::names::ValueNames;
 use crate::compile::opt::purity::{Changes, Depends, Memory, changes, depends};
 use crate::ir::{Bits, BlockId, InstId, Op, Shader, Type, Value};
 use crate::workspace::List;
@@ -66,7 +66,7 @@ impl Groups {
     }
 }
 
-pub(super) fn merge(shader: &mut Shader, block: BlockId, replaced: &mut Replaced, _names: &mut Names) {
+pub(super) fn merge(shader: &mut Shader, block: BlockId, replaced: &mut Replaced, _names: &mut ValueNames) {
     let mut groups = Groups::default();
     for (at, &id) in shader.block(block).insts.iter().enumerate() {
         let inst = shader.inst(id);
