@@ -11,6 +11,7 @@
 //! ; RUN: pass NAME wave32 unknown  likewise, a pass that asks what is known of the pipeline: nothing
 //! ; RUN: pass NAME wave32 known    likewise: what the state says
 //! ; RUN: optimise NAME,NAME        the shader after these passes of our own code generator's middle end; `all`
+//! ; RUN: machine PHASE wave32      what the native generator has after this phase (`select`, `allocate`, `waits`, …)
 //! shader ...
 //! ; STATE
 //! [layout]                         known: the tables of a state file that stand here (docs/state.md), and
@@ -23,10 +24,13 @@
 //! notes of the passes for the linker, if any: the changed fields of the `StageInterface`. `DOVETAIL_BLESS=1` rewrites
 //! the expected output.
 
+use dovetail::compile::backend::Generator;
+use dovetail::compile::native::Native;
 use dovetail::compile::opt;
-use dovetail::compile::passes::{PASSES, Pass, PassContext};
+use dovetail::compile::passes::{PASSES, Pass, PassContext, lower};
 use dovetail::compile::phases::Phase;
 use dovetail::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
+use dovetail::compile::watch::{Made, Watch};
 use dovetail::error::{Error, Result};
 use dovetail::ir::parse::parse;
 use dovetail::ir::uniform::Uniformity;
@@ -178,6 +182,29 @@ fn run_pass(words: &[&str], shader: &mut Shader, cx: &mut PassContext<'_>) -> Re
     Ok(changes(&before, &json(cx.interface())?, "  "))
 }
 
+/// Keeps the text of one phase.
+struct OfPhase<'a> {
+    phase: &'a str,
+    text: Option<String>,
+}
+
+impl Watch for OfPhase<'_> {
+    fn done(&mut self, phase: &'static str, made: Made<'_>) -> Result<()> {
+        if let (true, Made::Text(text)) = (phase == self.phase, made) {
+            self.text = Some(text()?);
+        }
+        Ok(())
+    }
+}
+
+/// What the native generator has after a phase.
+fn machine(phase: &str, shader: Shader, request: &StageRequest) -> Result<String> {
+    let lowered = lower(shader, request)?;
+    let mut watch = OfPhase { phase, text: None };
+    Native.generate(lowered.shader, &lowered.interface, &request.options, &mut watch)?;
+    watch.text.ok_or_else(|| Error::bug(format!("the native generator has no text of a phase `{phase}`")))
+}
+
 fn run(case: &str, state: &str) -> Result<String> {
     let mut shader = parse(case)?;
     let directives = case.lines().filter_map(|l| l.strip_prefix("; RUN: "));
@@ -191,6 +218,7 @@ fn run(case: &str, state: &str) -> Result<String> {
             ["between"] => verify_between(&shader).map(|()| "ok\n".into())?,
             ["parse"] => printed(&shader)?,
             ["uniform"] => uniform_values(&shader),
+            ["machine", phase, _] => machine(phase, shader.clone(), &request)?,
             ["optimise", names] => {
                 let wanted = |phase: Phase| names == "all" || names.split(',').any(|n| n == phase.name());
                 verify_between(&shader)?;
