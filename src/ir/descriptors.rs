@@ -1,5 +1,6 @@
 //! Operations that go through a descriptor, which the hardware takes from scalar registers.
 
+use super::amd::AmdOp;
 use super::image::{MimgInst, MimgOp};
 use super::memory::{Access, AtomicOp};
 use super::op::Op;
@@ -11,11 +12,11 @@ impl Op {
             Self::BufferLoad { .. }
             | Self::BufferStore { .. }
             | Self::BufferAtomic { .. }
-            | Self::TexelLoad { .. }
-            | Self::TexelStore { .. }
-            | Self::TexelAtomic { .. }
-            | Self::TypedLoad { .. } => 1,
-            Self::Mimg(mimg) => 1 + MimgInst::samples(mimg) as usize,
+            | Self::Target(AmdOp::TexelLoad { .. })
+            | Self::Target(AmdOp::TexelStore { .. })
+            | Self::Target(AmdOp::TexelAtomic { .. })
+            | Self::Target(AmdOp::TypedLoad { .. }) => 1,
+            Self::Target(AmdOp::Mimg(mimg)) => 1 + MimgInst::samples(mimg) as usize,
             _ => 0,
         }
     }
@@ -23,9 +24,11 @@ impl Op {
     /// Whether it writes through a descriptor (lower level).
     pub const fn writes_by_descriptor(&self) -> bool {
         match self {
-            Self::BufferStore { .. } | Self::TexelStore { .. } => true,
-            Self::BufferAtomic { op, .. } | Self::TexelAtomic { op, .. } => !matches!(op, AtomicOp::Load),
-            Self::Mimg(mimg) => match mimg.op {
+            Self::BufferStore { .. } | Self::Target(AmdOp::TexelStore { .. }) => true,
+            Self::BufferAtomic { op, .. } | Self::Target(AmdOp::TexelAtomic { op, .. }) => {
+                !matches!(op, AtomicOp::Load)
+            }
+            Self::Target(AmdOp::Mimg(mimg)) => match mimg.op {
                 MimgOp::Atomic(op) => !matches!(op, AtomicOp::Load),
                 MimgOp::Store | MimgOp::StoreMip => true,
                 _ => false,
@@ -40,10 +43,10 @@ impl Op {
             Self::BufferLoad { access, .. }
             | Self::BufferStore { access, .. }
             | Self::BufferAtomic { access, .. }
-            | Self::TexelLoad { access, .. }
-            | Self::TexelStore { access }
-            | Self::TexelAtomic { access, .. } => Some(access),
-            Self::Mimg(mimg) => Some(&mimg.access),
+            | Self::Target(AmdOp::TexelLoad { access, .. })
+            | Self::Target(AmdOp::TexelStore { access })
+            | Self::Target(AmdOp::TexelAtomic { access, .. }) => Some(access),
+            Self::Target(AmdOp::Mimg(mimg)) => Some(&mimg.access),
             _ => None,
         }
     }
@@ -54,10 +57,10 @@ impl Op {
             Self::BufferLoad { access, .. }
             | Self::BufferStore { access, .. }
             | Self::BufferAtomic { access, .. }
-            | Self::TexelLoad { access, .. }
-            | Self::TexelStore { access }
-            | Self::TexelAtomic { access, .. } => Some(access),
-            Self::Mimg(mimg) => Some(&mut mimg.access),
+            | Self::Target(AmdOp::TexelLoad { access, .. })
+            | Self::Target(AmdOp::TexelStore { access })
+            | Self::Target(AmdOp::TexelAtomic { access, .. }) => Some(access),
+            Self::Target(AmdOp::Mimg(mimg)) => Some(&mut mimg.access),
             _ => None,
         }
     }

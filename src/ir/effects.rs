@@ -1,5 +1,6 @@
 //! Side effects of operations; only these decide which instructions may be removed.
 
+use super::amd::AmdOp;
 use super::image::{ImageOp, MimgOp};
 use super::memory::{AtomicOp, FenceOrder, MemoryClasses, Scope};
 use super::op::Op;
@@ -22,28 +23,28 @@ impl Op {
             | Self::SharedStore { .. }
             | Self::BufferStore { .. }
             | Self::GlobalStore { .. }
-            | Self::TexelStore { .. }
+            | Self::Target(AmdOp::TexelStore { .. })
             | Self::StoreOutput { .. }
             | Self::Barrier { .. }
             | Self::Fence { .. }
             | Self::DemoteIf
             | Self::EndIfDead
             | Self::StayInLoop
-            | Self::Export { .. } => true,
+            | Self::Target(AmdOp::Export { .. }) => true,
             Self::SharedAtomic(op) => !matches!(op, AtomicOp::Load),
             Self::BufferAtomic { op, access }
             | Self::GlobalAtomic { op, access }
-            | Self::TexelAtomic { op, access } => access.volatile || !matches!(op, AtomicOp::Load),
+            | Self::Target(AmdOp::TexelAtomic { op, access }) => access.volatile || !matches!(op, AtomicOp::Load),
             Self::SharedLoad { access, .. }
             | Self::BufferLoad { access, .. }
             | Self::GlobalLoad { access, .. }
-            | Self::TexelLoad { access, .. } => access.volatile,
+            | Self::Target(AmdOp::TexelLoad { access, .. }) => access.volatile,
             Self::Image(image) => match image.op {
                 ImageOp::Store => true,
                 ImageOp::Atomic(op) => image.access.volatile || !matches!(op, AtomicOp::Load),
                 _ => image.access.volatile,
             },
-            Self::Mimg(image) => match image.op {
+            Self::Target(AmdOp::Mimg(image)) => match image.op {
                 MimgOp::Store | MimgOp::StoreMip | MimgOp::Atomic(_) => true,
                 _ => image.access.volatile,
             },

@@ -80,7 +80,7 @@ pub struct DerivativeKind {
 
 /// Hardware lane primitives; all but the cube ones are convergent (must not be moved) and of the lower level only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AmdOp {
+pub enum LaneOp {
     /// T → T of the lowest active lane; uniform.
     ReadFirstLane,
     /// b32, lane (uniform) → b32.
@@ -123,10 +123,10 @@ pub enum AmdOp {
     LiveMask,
     /// x, y, z → cube face, s, t, and twice the major axis.
     CubeId,
-    /// See [`AmdOp::CubeId`].
+    /// See [`LaneOp::CubeId`].
     CubeS,
-    /// See [`AmdOp::CubeId`].
+    /// See [`LaneOp::CubeId`].
     CubeT,
-    /// See [`AmdOp::CubeId`].
+    /// See [`LaneOp::CubeId`].
     CubeMa,
 }

@@ -6,7 +6,7 @@
 //!   subgroup and image operations have their own operations ([`Op::Descriptor`], [`Op::LoadInput`], [`Op::Image`], …).
 //! * **Lower**, created by the `lower_*` passes: nothing specific to SPIR-V, and nothing implicit. Entry arguments and
 //!   returns have a register class; unknown state is an [`Op::Reloc`], an argument or a return; everything else maps
-//!   one to one to what a code generator emits ([`Op::Mimg`], [`Op::Amd`], [`Op::Export`], …).
+//!   one to one to what a code generator emits ([`Op::Target`]: [`AmdOp`]).
 //!
 //! Values are untyped bits: scalars of 1, 8, 16, 32 or 64 bits, and small vectors of them. The operation determines
 //! whether bits are an integer or a float, so a bit cast between equal widths is free. **Arithmetic is scalar only**;
@@ -21,6 +21,7 @@
 //! has to handle it.
 
 mod alu;
+mod amd;
 mod args;
 mod block;
 pub mod bounds;
@@ -65,6 +66,7 @@ mod words;
 
 pub use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecOperand, SpecValue};
 pub use alu::{AluOp, FpFlags, Sig};
+pub use amd::AmdOp;
 pub use args::InstArgs;
 pub use block::{BasicBlock, BlockCall, Blocks, Cases, End, Merge, Terminator};
 pub use builder::Builder;
@@ -72,7 +74,7 @@ pub use graph::{Graph, PerBlock};
 pub use ids::{BlockId, ConstTableId, InstId, LocalId, ResourceId, SymbolId, Value};
 pub use image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgDim, MimgInst, MimgOp};
 pub use interface::{BuiltIn, ExportTarget, Interp, InterpPlace, OutputSlot};
-pub use lanes::{AmdOp, DerivativeKind, QuadSwap, ReduceOp, SubgroupOp};
+pub use lanes::{DerivativeKind, LaneOp, QuadSwap, ReduceOp, SubgroupOp};
 pub use memory::{Access, AtomicMemory, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
 pub use name::Name;
 pub use op::Op;

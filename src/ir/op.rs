@@ -1,10 +1,11 @@
 //! The operations. Fields are here, operands (in the order each variant documents) in [`super::Inst::args`].
 
 use super::alu::{AluOp, FpFlags};
+use super::amd::AmdOp;
 use super::ids::{ConstTableId, LocalId, ResourceId, SymbolId};
-use super::image::{ImageInst, MimgInst};
-use super::interface::{BuiltIn, ExportTarget, Interp, InterpPlace, OutputSlot};
-use super::lanes::{AmdOp, DerivativeKind, SubgroupOp};
+use super::image::ImageInst;
+use super::interface::{BuiltIn, Interp, InterpPlace, OutputSlot};
+use super::lanes::{DerivativeKind, SubgroupOp};
 use super::memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
 use super::types::Align;
 use crate::kinds::NumericKind;
@@ -217,72 +218,8 @@ pub enum Op {
     /// value → the same value, opaque to optimisation: it knows neither the operands of the value nor that both are equal.
     /// Numbers are uniform for the wave. See `lower_waterfalls`.
     Opaque,
-    /// → high 32 bits of every driver address (those of the program counter).
-    AddressHigh,
-    /// address (b64), offset (b32, zero-extended) → T from memory that is constant while the shader runs.
-    TableLoad {
-        /// Known alignment of the sum.
-        align: Align,
-    },
-    /// See [`MimgInst::operands`].
-    Mimg(MimgInst),
-    /// descriptor, index (b32) → vector or scalar of 32-bit components, converted by the descriptor's format.
-    TexelLoad {
-        /// One more lane: 0 if the texel is resident.
-        sparse: bool,
-        /// Access flags.
-        access: Access,
-    },
-    /// descriptor, index, value.
-    TexelStore {
-        /// Access flags.
-        access: Access,
-    },
-    /// descriptor, index, data (compare-exchange: new value, comparator) → old value.
-    TexelAtomic {
-        /// Operation on the memory.
-        op: AtomicOp,
-        /// Access flags.
-        access: Access,
-    },
-    /// descriptor, vertex index → vector or scalar of 32-bit components, converted from this format.
-    TypedLoad {
-        /// Unified buffer format number of the generation (pal-abi 8.3).
-        format: u8,
-        /// Byte offset within the element.
-        offset: u32,
-    },
-    /// i, j, primitive mask → interpolated attribute channel.
-    Interp {
-        /// Attribute number.
-        attr: u32,
-        /// Channel, 0 to 3.
-        channel: u8,
-    },
-    /// primitive mask → attribute channel of one vertex, not interpolated: 0 P10, 1 P20, 2 P0.
-    InterpMov {
-        /// Attribute number.
-        attr: u32,
-        /// Channel, 0 to 3.
-        channel: u8,
-        /// Selector.
-        vertex: u8,
-    },
-    /// four b32 (undefined where not enabled): written to a target. Compressed: only the first two, 16-bit pairs.
-    Export {
-        /// Destination.
-        target: ExportTarget,
-        /// Enabled channels (compressed: 0x3 and 0xC per pair).
-        enable: u8,
-        /// Values are pairs of 16-bit components.
-        compressed: bool,
-        /// Last of its kind.
-        done: bool,
-        /// The EXEC mask is the valid mask.
-        valid_mask: bool,
-    },
-    /// Lane and cube primitives.
-    Amd(AmdOp),
+    /// An operation of the hardware that the shader is lowered for.
+    Target(AmdOp),
 }
 
 impl Op {

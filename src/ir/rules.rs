@@ -3,9 +3,10 @@
 //! Operands are known to exist when a rule is checked.
 
 use super::alu::Sig;
+use super::amd::AmdOp;
 use super::image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgInst, MimgOp};
 use super::interface::{BuiltIn, Interp, InterpPlace, OutputSlot};
-use super::lanes::{AmdOp, SubgroupOp};
+use super::lanes::{LaneOp, SubgroupOp};
 use super::memory::{AtomicMemory, AtomicOp, Scope};
 use super::op::Op;
 use super::shader::{Inst, Shader, ShaderLevel, Value};
@@ -29,20 +30,20 @@ pub fn level(op: &Op) -> Option<ShaderLevel> {
         | Op::Image(_)
         | Op::Subgroup(_)
         | Op::Derivative(_) => Some(ShaderLevel::Upper),
-        Op::Amd(AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa) => None,
+        Op::Target(AmdOp::Lane(LaneOp::CubeId | LaneOp::CubeS | LaneOp::CubeT | LaneOp::CubeMa)) => None,
         Op::EndIfDead
         | Op::Opaque
-        | Op::AddressHigh
-        | Op::TableLoad { .. }
-        | Op::Mimg(_)
-        | Op::TexelLoad { .. }
-        | Op::TexelStore { .. }
-        | Op::TexelAtomic { .. }
-        | Op::TypedLoad { .. }
-        | Op::Interp { .. }
-        | Op::InterpMov { .. }
-        | Op::Export { .. }
-        | Op::Amd(_) => Some(ShaderLevel::Lower),
+        | Op::Target(AmdOp::AddressHigh)
+        | Op::Target(AmdOp::TableLoad { .. })
+        | Op::Target(AmdOp::Mimg(_))
+        | Op::Target(AmdOp::TexelLoad { .. })
+        | Op::Target(AmdOp::TexelStore { .. })
+        | Op::Target(AmdOp::TexelAtomic { .. })
+        | Op::Target(AmdOp::TypedLoad { .. })
+        | Op::Target(AmdOp::Interp { .. })
+        | Op::Target(AmdOp::InterpMov { .. })
+        | Op::Target(AmdOp::Export { .. })
+        | Op::Target(AmdOp::Lane(_)) => Some(ShaderLevel::Lower),
         _ => None,
     }
 }
@@ -186,42 +187,42 @@ impl Rule<'_> {
                 let fits = ty == Type::B1 || ty.total_bits().is_multiple_of(32);
                 if fits { self.result(ty) } else { Err(format!("{ty} is neither a truth value nor made of dwords")) }
             }
-            Op::AddressHigh => self.args(&[]).and(self.result(Type::B32)),
-            Op::TableLoad { .. } => self.args(&[Type::B64, Type::B32]).and(self.memory_result()),
-            Op::Mimg(image) => self.mimg(image),
-            Op::TexelLoad { sparse, .. } => {
+            Op::Target(AmdOp::AddressHigh) => self.args(&[]).and(self.result(Type::B32)),
+            Op::Target(AmdOp::TableLoad { .. }) => self.args(&[Type::B64, Type::B32]).and(self.memory_result()),
+            Op::Target(AmdOp::Mimg(image)) => self.mimg(image),
+            Op::Target(AmdOp::TexelLoad { sparse, .. }) => {
                 self.args(&[Type::DESC4, Type::B32])?;
                 let ty = self.some_result()?;
                 let texel = if *sparse { Type::vector(ty.bits(), ty.lanes() - 1) } else { Some(ty) };
                 self.channels(texel.ok_or("a residency code without a texel")?)
             }
-            Op::TexelStore { .. } => {
+            Op::Target(AmdOp::TexelStore { .. }) => {
                 self.prefix(&[Type::DESC4, Type::B32], 1)?;
                 self.channels(self.types[2]).and(self.no_result())
             }
-            Op::TexelAtomic { op, .. } => self.atomic(*op, &[Type::DESC4, Type::B32]),
-            Op::TypedLoad { .. } => {
+            Op::Target(AmdOp::TexelAtomic { op, .. }) => self.atomic(*op, &[Type::DESC4, Type::B32]),
+            Op::Target(AmdOp::TypedLoad { .. }) => {
                 self.args(&[Type::DESC4, Type::B32])?;
                 self.channels(self.some_result()?)
             }
-            Op::Interp { channel, .. } => {
+            Op::Target(AmdOp::Interp { channel, .. }) => {
                 self.component(*channel)?;
                 self.args(&[Type::B32; 3]).and(self.result(Type::B32))
             }
-            Op::InterpMov { channel, vertex, .. } => {
+            Op::Target(AmdOp::InterpMov { channel, vertex, .. }) => {
                 self.component(*channel)?;
                 if *vertex > 2 {
                     return Err(format!("vertex selector {vertex}"));
                 }
                 self.args(&[Type::B32]).and(self.result(Type::B32))
             }
-            Op::Export { enable, .. } => {
+            Op::Target(AmdOp::Export { enable, .. }) => {
                 if *enable > 15 {
                     return Err(format!("channels {enable:#x}"));
                 }
                 self.args(&[Type::B32; 4]).and(self.no_result())
             }
-            Op::Amd(op) => self.amd(op),
+            Op::Target(AmdOp::Lane(op)) => self.amd(op),
         }
     }
 
@@ -263,11 +264,15 @@ impl Rule<'_> {
             }
             Op::SharedAtomic(op) => self.has_instruction(op, AtomicMemory::Shared, 1),
             Op::GlobalAtomic { op, .. } => self.has_instruction(op, AtomicMemory::Global, 1),
-            Op::BufferAtomic { op, .. } | Op::TexelAtomic { op, .. } => {
+            Op::BufferAtomic { op, .. } | Op::Target(AmdOp::TexelAtomic { op, .. }) => {
                 self.has_instruction(op, AtomicMemory::Descriptor, 2)
             }
-            Op::Mimg(MimgInst { op: MimgOp::Atomic(op), .. }) => self.has_instruction(op, AtomicMemory::Descriptor, 1),
-            Op::DemoteIf | Op::EndIfDead | Op::Amd(AmdOp::LiveMask) if self.shader.stage != Stage::Fragment => {
+            Op::Target(AmdOp::Mimg(MimgInst { op: MimgOp::Atomic(op), .. })) => {
+                self.has_instruction(op, AtomicMemory::Descriptor, 1)
+            }
+            Op::DemoteIf | Op::EndIfDead | Op::Target(AmdOp::Lane(LaneOp::LiveMask))
+                if self.shader.stage != Stage::Fragment =>
+            {
                 Err(format!("a {} shader has no helpers", self.shader.stage))
             }
             _ => Ok(()),
@@ -563,25 +568,25 @@ impl Rule<'_> {
         }
     }
 
-    fn amd(&self, op: &AmdOp) -> Check {
+    fn amd(&self, op: &LaneOp) -> Check {
         let b32 = |count| self.all(count, Type::B32).and(self.result(Type::B32));
         match op {
-            AmdOp::ReadFirstLane => {
+            LaneOp::ReadFirstLane => {
                 let ty = self.one()?;
                 Self::in_memory(ty).and(self.result(ty))
             }
             // Row broadcasts and whole-wave shifts do not exist on gfx10.
-            AmdOp::Dpp { ctrl: ctrl @ (0x130..=0x13f | 0x142 | 0x143 | 0x170..), .. } => {
+            LaneOp::Dpp { ctrl: ctrl @ (0x130..=0x13f | 0x142 | 0x143 | 0x170..), .. } => {
                 Err(format!("DPP control {ctrl:#x} is not one of gfx10"))
             }
-            AmdOp::ReadLane | AmdOp::Dpp { .. } | AmdOp::PermlaneX16 { .. } => b32(2),
-            AmdOp::BPermute | AmdOp::SetInactive => b32(2),
-            AmdOp::WriteLane => b32(3),
-            AmdOp::Ballot => self.args(&[Type::B1]).and(self.mask(self.some_result()?)),
-            AmdOp::MaskBitCount => self.mask(self.one()?).and(self.result(Type::B32)),
-            AmdOp::StrictWwm | AmdOp::Wqm => b32(1),
-            AmdOp::LiveMask => self.args(&[]).and(self.result(Type::B1)),
-            AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa => b32(3),
+            LaneOp::ReadLane | LaneOp::Dpp { .. } | LaneOp::PermlaneX16 { .. } => b32(2),
+            LaneOp::BPermute | LaneOp::SetInactive => b32(2),
+            LaneOp::WriteLane => b32(3),
+            LaneOp::Ballot => self.args(&[Type::B1]).and(self.mask(self.some_result()?)),
+            LaneOp::MaskBitCount => self.mask(self.one()?).and(self.result(Type::B32)),
+            LaneOp::StrictWwm | LaneOp::Wqm => b32(1),
+            LaneOp::LiveMask => self.args(&[]).and(self.result(Type::B1)),
+            LaneOp::CubeId | LaneOp::CubeS | LaneOp::CubeT | LaneOp::CubeMa => b32(3),
         }
     }
 }

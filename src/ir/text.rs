@@ -4,9 +4,10 @@
 //! printer and the parser cannot disagree. To add an operation: its mnemonic in [`OPS`], its fields in [`payload`].
 
 use super::alu::{AluOp, FpFlags};
+use super::amd::AmdOp;
 use super::image::{Dim, ImageInst, ImageOp, LodMode, MimgDim, MimgInst, MimgOp};
 use super::interface::{BuiltIn, ExportTarget, Interp, OutputSlot};
-use super::lanes::{AmdOp, DerivativeKind, QuadSwap, ReduceOp, SubgroupOp};
+use super::lanes::{DerivativeKind, LaneOp, QuadSwap, ReduceOp, SubgroupOp};
 use super::memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
 use super::name::Name;
 use super::op::Op;
@@ -130,32 +131,41 @@ const OPS: &[(&str, Op)] = &[
     ("read_clock", Op::ReadClock(Scope::Device)),
     ("reloc", Op::Reloc(SymbolId(0))),
     ("opaque", Op::Opaque),
-    ("address_high", Op::AddressHigh),
-    ("table_load", Op::TableLoad { align: Align::A1 }),
-    ("mimg", Op::Mimg(MIMG)),
-    ("texel_load", Op::TexelLoad { sparse: false, access: ACCESS }),
-    ("texel_store", Op::TexelStore { access: ACCESS }),
-    ("texel_atomic", Op::TexelAtomic { op: AtomicOp::Load, access: ACCESS }),
-    ("typed_load", Op::TypedLoad { format: 0, offset: 0 }),
-    ("interp", Op::Interp { attr: 0, channel: 0 }),
-    ("interp_mov", Op::InterpMov { attr: 0, channel: 0, vertex: 0 }),
-    ("export", Op::Export { target: ExportTarget::Null, enable: 0, compressed: false, done: false, valid_mask: false }),
-    ("readfirstlane", Op::Amd(AmdOp::ReadFirstLane)),
-    ("readlane", Op::Amd(AmdOp::ReadLane)),
-    ("writelane", Op::Amd(AmdOp::WriteLane)),
-    ("ballot", Op::Amd(AmdOp::Ballot)),
-    ("mask_bit_count", Op::Amd(AmdOp::MaskBitCount)),
-    ("dpp", Op::Amd(AmdOp::Dpp { ctrl: 0, row_mask: 0, bank_mask: 0, bound_zero: false })),
-    ("permlanex16", Op::Amd(AmdOp::PermlaneX16 { low: 0, high: 0, fetch_inactive: false })),
-    ("bpermute", Op::Amd(AmdOp::BPermute)),
-    ("set_inactive", Op::Amd(AmdOp::SetInactive)),
-    ("strict_wwm", Op::Amd(AmdOp::StrictWwm)),
-    ("wqm", Op::Amd(AmdOp::Wqm)),
-    ("live_mask", Op::Amd(AmdOp::LiveMask)),
-    ("cube_id", Op::Amd(AmdOp::CubeId)),
-    ("cube_s", Op::Amd(AmdOp::CubeS)),
-    ("cube_t", Op::Amd(AmdOp::CubeT)),
-    ("cube_ma", Op::Amd(AmdOp::CubeMa)),
+    ("address_high", Op::Target(AmdOp::AddressHigh)),
+    ("table_load", Op::Target(AmdOp::TableLoad { align: Align::A1 })),
+    ("mimg", Op::Target(AmdOp::Mimg(MIMG))),
+    ("texel_load", Op::Target(AmdOp::TexelLoad { sparse: false, access: ACCESS })),
+    ("texel_store", Op::Target(AmdOp::TexelStore { access: ACCESS })),
+    ("texel_atomic", Op::Target(AmdOp::TexelAtomic { op: AtomicOp::Load, access: ACCESS })),
+    ("typed_load", Op::Target(AmdOp::TypedLoad { format: 0, offset: 0 })),
+    ("interp", Op::Target(AmdOp::Interp { attr: 0, channel: 0 })),
+    ("interp_mov", Op::Target(AmdOp::InterpMov { attr: 0, channel: 0, vertex: 0 })),
+    (
+        "export",
+        Op::Target(AmdOp::Export {
+            target: ExportTarget::Null,
+            enable: 0,
+            compressed: false,
+            done: false,
+            valid_mask: false,
+        }),
+    ),
+    ("readfirstlane", Op::Target(AmdOp::Lane(LaneOp::ReadFirstLane))),
+    ("readlane", Op::Target(AmdOp::Lane(LaneOp::ReadLane))),
+    ("writelane", Op::Target(AmdOp::Lane(LaneOp::WriteLane))),
+    ("ballot", Op::Target(AmdOp::Lane(LaneOp::Ballot))),
+    ("mask_bit_count", Op::Target(AmdOp::Lane(LaneOp::MaskBitCount))),
+    ("dpp", Op::Target(AmdOp::Lane(LaneOp::Dpp { ctrl: 0, row_mask: 0, bank_mask: 0, bound_zero: false }))),
+    ("permlanex16", Op::Target(AmdOp::Lane(LaneOp::PermlaneX16 { low: 0, high: 0, fetch_inactive: false }))),
+    ("bpermute", Op::Target(AmdOp::Lane(LaneOp::BPermute))),
+    ("set_inactive", Op::Target(AmdOp::Lane(LaneOp::SetInactive))),
+    ("strict_wwm", Op::Target(AmdOp::Lane(LaneOp::StrictWwm))),
+    ("wqm", Op::Target(AmdOp::Lane(LaneOp::Wqm))),
+    ("live_mask", Op::Target(AmdOp::Lane(LaneOp::LiveMask))),
+    ("cube_id", Op::Target(AmdOp::Lane(LaneOp::CubeId))),
+    ("cube_s", Op::Target(AmdOp::Lane(LaneOp::CubeS))),
+    ("cube_t", Op::Target(AmdOp::Lane(LaneOp::CubeT))),
+    ("cube_ma", Op::Target(AmdOp::Lane(LaneOp::CubeMa))),
 ];
 
 /// Flags of float arithmetic, written `!name` after the operands.
@@ -172,7 +182,8 @@ pub(super) const FP_FLAGS: &[(&str, FpFlags)] = &[
 fn same_kind(a: &Op, b: &Op) -> bool {
     match (a, b) {
         (Op::Subgroup(a), Op::Subgroup(b)) => discriminant(a) == discriminant(b),
-        (Op::Amd(a), Op::Amd(b)) => discriminant(a) == discriminant(b),
+        (Op::Target(AmdOp::Lane(a)), Op::Target(AmdOp::Lane(b))) => discriminant(a) == discriminant(b),
+        (Op::Target(a), Op::Target(b)) => discriminant(a) == discriminant(b),
         _ => discriminant(a) == discriminant(b),
     }
 }
@@ -202,7 +213,7 @@ pub(super) fn payload<C: Codec>(op: &mut Op, c: &mut C) -> Text {
     match op {
         Op::Const(bits) => c.hex(bits),
         Op::Undef | Op::Alu(..) | Op::Compose | Op::Bitcast | Op::BufferSize => Ok(()),
-        Op::DemoteIf | Op::EndIfDead | Op::IsHelper | Op::Opaque | Op::AddressHigh => Ok(()),
+        Op::DemoteIf | Op::EndIfDead | Op::IsHelper | Op::Opaque | Op::Target(AmdOp::AddressHigh) => Ok(()),
         Op::LoopToken | Op::StayInLoop => Ok(()),
         Op::Extract(lane) => c.number("", lane),
         Op::Within(bound) => c.number("", bound),
@@ -228,7 +239,9 @@ pub(super) fn payload<C: Codec>(op: &mut Op, c: &mut C) -> Text {
             access(a, c)
         }
         Op::SharedAtomic(op) => c.word(op),
-        Op::BufferAtomic { op, access: a } | Op::GlobalAtomic { op, access: a } | Op::TexelAtomic { op, access: a } => {
+        Op::BufferAtomic { op, access: a }
+        | Op::GlobalAtomic { op, access: a }
+        | Op::Target(AmdOp::TexelAtomic { op, access: a }) => {
             c.word(op)?;
             access(a, c)
         }
@@ -237,7 +250,7 @@ pub(super) fn payload<C: Codec>(op: &mut Op, c: &mut C) -> Text {
             c.word(part)?;
             c.flag("non_uniform", non_uniform)
         }
-        Op::PushConstant { align } | Op::TableLoad { align } => c.align(align),
+        Op::PushConstant { align } | Op::Target(AmdOp::TableLoad { align }) => c.align(align),
         Op::LoadInput { location, component, kind, interp } => {
             c.number("location", location)?;
             c.number("component", component)?;
@@ -300,26 +313,26 @@ pub(super) fn payload<C: Codec>(op: &mut Op, c: &mut C) -> Text {
         }
         Op::ReadClock(scope) => c.word(scope),
         Op::Reloc(symbol) => c.number("sym", &mut symbol.0),
-        Op::Mimg(inst) => mimg(inst, c),
-        Op::TexelLoad { sparse, access: a } => {
+        Op::Target(AmdOp::Mimg(inst)) => mimg(inst, c),
+        Op::Target(AmdOp::TexelLoad { sparse, access: a }) => {
             c.flag("sparse", sparse)?;
             access(a, c)
         }
-        Op::TexelStore { access: a } => access(a, c),
-        Op::TypedLoad { format, offset } => {
+        Op::Target(AmdOp::TexelStore { access: a }) => access(a, c),
+        Op::Target(AmdOp::TypedLoad { format, offset }) => {
             c.number("format", format)?;
             c.number("offset", offset)
         }
-        Op::Interp { attr, channel } => {
+        Op::Target(AmdOp::Interp { attr, channel }) => {
             c.number("attr", attr)?;
             c.number("channel", channel)
         }
-        Op::InterpMov { attr, channel, vertex } => {
+        Op::Target(AmdOp::InterpMov { attr, channel, vertex }) => {
             c.number("attr", attr)?;
             c.number("channel", channel)?;
             c.number("vertex", vertex)
         }
-        Op::Export { target, enable, compressed, done, valid_mask } => {
+        Op::Target(AmdOp::Export { target, enable, compressed, done, valid_mask }) => {
             c.word(target)?;
             if let ExportTarget::Mrt(n) | ExportTarget::Pos(n) | ExportTarget::Param(n) = target {
                 c.number("", n)?;
@@ -329,14 +342,14 @@ pub(super) fn payload<C: Codec>(op: &mut Op, c: &mut C) -> Text {
             c.flag("done", done)?;
             c.flag("vm", valid_mask)
         }
-        Op::Amd(op) => match op {
-            AmdOp::Dpp { ctrl, row_mask, bank_mask, bound_zero } => {
+        Op::Target(AmdOp::Lane(op)) => match op {
+            LaneOp::Dpp { ctrl, row_mask, bank_mask, bound_zero } => {
                 c.hex(ctrl)?;
                 c.hex(row_mask)?;
                 c.hex(bank_mask)?;
                 c.flag("bound_zero", bound_zero)
             }
-            AmdOp::PermlaneX16 { low, high, fetch_inactive } => {
+            LaneOp::PermlaneX16 { low, high, fetch_inactive } => {
                 c.hex(low)?;
                 c.hex(high)?;
                 c.flag("fetch_inactive", fetch_inactive)

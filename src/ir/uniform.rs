@@ -6,10 +6,11 @@
 //! others leave it, they leave in different iterations: its values then differ between lanes *outside* of it, but not
 //! inside, and its exits count as a divergent branch. In an irreducible graph every parameter is divergent.
 
+use super::amd::AmdOp;
 use super::block::Terminator;
 use super::cfg::Cfg;
 use super::graph::PerBlock;
-use super::lanes::AmdOp;
+use super::lanes::LaneOp;
 use super::op::Op;
 use super::shader::{BlockId, RegClass, Shader, Value};
 use super::uniform_locals::Locals;
@@ -180,10 +181,12 @@ impl Uniformity {
             Op::Descriptor { .. } | Op::BufferSize | Op::PushConstant { .. } => same(),
             Op::LocalLoad { local, .. } => self.cfg.loops().are_all() && same() && !self.locals.differs(*local, block),
             Op::GlobalLoad { access, .. } => access.read_only && !access.volatile && same(),
-            Op::Amd(amd) => match amd {
+            Op::Target(AmdOp::Lane(amd)) => match amd {
                 // Uniform, but different in each iteration of a cycle.
-                AmdOp::ReadFirstLane | AmdOp::ReadLane | AmdOp::Ballot => self.cfg.loops().are_all(),
-                AmdOp::StrictWwm | AmdOp::Wqm | AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa => same(),
+                LaneOp::ReadFirstLane | LaneOp::ReadLane | LaneOp::Ballot => self.cfg.loops().are_all(),
+                LaneOp::StrictWwm | LaneOp::Wqm | LaneOp::CubeId | LaneOp::CubeS | LaneOp::CubeT | LaneOp::CubeMa => {
+                    same()
+                }
                 _ => false,
             },
             _ => false,

@@ -5,8 +5,9 @@
 //! invalidate it: block parameters never count as wave-wide. A value read from a lane differs between iterations, so it is
 //! wave-wide only inside all loops around the block that read it.
 
+use super::amd::AmdOp;
 use super::cfg::Cfg;
-use super::lanes::AmdOp;
+use super::lanes::LaneOp;
 use super::op::Op;
 use super::shader::{BlockId, Shader, Value};
 use crate::workspace::{List, filled};
@@ -31,7 +32,7 @@ impl WaveWide {
                 let inst = shader.inst(*inst);
                 let Some(result) = inst.result else { continue };
                 this.read_in[result.index()] = match inst.op {
-                    Op::Amd(AmdOp::ReadFirstLane | AmdOp::ReadLane | AmdOp::Ballot) => Some(block),
+                    Op::Target(AmdOp::Lane(LaneOp::ReadFirstLane | LaneOp::ReadLane | LaneOp::Ballot)) => Some(block),
                     ref op if is_of_wave(op) => this.of_operands(&inst.args, block),
                     _ => None,
                 };
@@ -64,9 +65,9 @@ impl WaveWide {
 /// Whether the result is wave-wide if the operands are, whichever lanes execute it.
 pub fn is_of_wave(op: &Op) -> bool {
     match op {
-        Op::Const(_) | Op::Undef | Op::Reloc(_) | Op::AddressHigh => true,
+        Op::Const(_) | Op::Undef | Op::Reloc(_) | Op::Target(AmdOp::AddressHigh) => true,
         Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast | Op::Opaque => true,
-        Op::ConstLoad { .. } | Op::TableLoad { .. } => true,
+        Op::ConstLoad { .. } | Op::Target(AmdOp::TableLoad { .. }) => true,
         Op::BufferLoad { kind, access, .. } => access.is_unwritten(*kind) && !access.volatile,
         _ => false,
     }

@@ -1,7 +1,9 @@
 //! Cube coordinates and gradients computed by `lower_images`, evaluated and compared with the slope of the projection.
 
 use dovetail::compile::passes::lower_images;
-use dovetail::ir::{AluOp, AmdOp, Builder, Dim, ImageInst, ImageOp, LodMode, Op, Shader, Terminator, Type, Value};
+use dovetail::ir::{
+    AluOp, AmdOp, Builder, Dim, ImageInst, ImageOp, LaneOp, LodMode, Op, Shader, Terminator, Type, Value,
+};
 use dovetail::target::{Stage, WaveSize};
 use proptest::prelude::*;
 
@@ -30,13 +32,15 @@ fn run(shader: &Shader, inputs: &[(Value, f32)]) -> Vec<f32> {
         let f = |n: usize| f32::from_bits(i(n));
         let axis = |n: usize| cube([f(0), f(1), f(2)])[n].to_bits();
         let out = match &inst.op {
-            Op::Mimg(_) => return inst.args[2..].iter().map(|v| f32::from_bits(bits[v.index()])).collect(),
+            Op::Target(AmdOp::Mimg(_)) => {
+                return inst.args[2..].iter().map(|v| f32::from_bits(bits[v.index()])).collect();
+            }
             Op::Undef => continue,
             Op::Const(x) => *x as u32,
-            Op::Amd(AmdOp::CubeId) => axis(0),
-            Op::Amd(AmdOp::CubeS) => axis(1),
-            Op::Amd(AmdOp::CubeT) => axis(2),
-            Op::Amd(AmdOp::CubeMa) => axis(3),
+            Op::Target(AmdOp::Lane(LaneOp::CubeId)) => axis(0),
+            Op::Target(AmdOp::Lane(LaneOp::CubeS)) => axis(1),
+            Op::Target(AmdOp::Lane(LaneOp::CubeT)) => axis(2),
+            Op::Target(AmdOp::Lane(LaneOp::CubeMa)) => axis(3),
             Op::Alu(alu, _) => match alu {
                 AluOp::FAbs => f(0).abs().to_bits(),
                 AluOp::FNeg => (-f(0)).to_bits(),

@@ -5,7 +5,9 @@
 //! every lane computes the values from `set_inactive` to `strict_wwm`.
 
 use dovetail::compile::passes::lower_subgroup;
-use dovetail::ir::{AluOp, AmdOp, Builder, Op, QuadSwap, ReduceOp, Shader, SubgroupOp, Terminator, Type, Value};
+use dovetail::ir::{
+    AluOp, AmdOp, Builder, LaneOp, Op, QuadSwap, ReduceOp, Shader, SubgroupOp, Terminator, Type, Value,
+};
 use dovetail::target::{Stage, WaveSize};
 use proptest::prelude::*;
 
@@ -45,12 +47,12 @@ impl Machine<'_> {
             }
             let ty = self.shader.ty(result);
             let args: Vec<Lanes> = inst.args.iter().map(|&a| self.get(a).clone()).collect();
-            let whole = args.iter().any(|a| a.whole) || matches!(inst.op, Op::Amd(AmdOp::SetInactive));
+            let whole = args.iter().any(|a| a.whole) || matches!(inst.op, Op::Target(AmdOp::Lane(LaneOp::SetInactive)));
             let rows = match &inst.op {
-                Op::Amd(op) => self.amd(*op, &args),
+                Op::Target(AmdOp::Lane(op)) => self.amd(*op, &args),
                 _ => (0..self.wave).map(|lane| self.plain(&inst.op, &args, lane, ty, &inst.args)).collect(),
             };
-            let whole = whole && !matches!(inst.op, Op::Amd(AmdOp::StrictWwm));
+            let whole = whole && !matches!(inst.op, Op::Target(AmdOp::Lane(LaneOp::StrictWwm)));
             self.values[result.index()] = Some(Lanes { rows, whole });
         }
     }
@@ -103,28 +105,28 @@ impl Machine<'_> {
         }
     }
 
-    fn amd(&self, op: AmdOp, args: &[Lanes]) -> Vec<Vec<u64>> {
+    fn amd(&self, op: LaneOp, args: &[Lanes]) -> Vec<Vec<u64>> {
         let row = |i: usize, lane: usize| args[i].rows[lane][0];
         let each = |f: &dyn Fn(usize) -> u64| (0..self.wave).map(|lane| vec![f(lane)]).collect();
         match op {
-            AmdOp::ReadFirstLane => each(&|_| row(0, self.first())),
-            AmdOp::ReadLane => each(&|_| row(0, row(1, self.first()) as usize % self.wave)),
-            AmdOp::WriteLane => each(&|lane| if lane as u64 == row(1, 0) { row(0, 0) } else { row(2, lane) }),
-            AmdOp::Ballot => {
+            LaneOp::ReadFirstLane => each(&|_| row(0, self.first())),
+            LaneOp::ReadLane => each(&|_| row(0, row(1, self.first()) as usize % self.wave)),
+            LaneOp::WriteLane => each(&|lane| if lane as u64 == row(1, 0) { row(0, 0) } else { row(2, lane) }),
+            LaneOp::Ballot => {
                 let mask = (0..self.wave).filter(|&l| self.on(l) && row(0, l) != 0).fold(0, |m, l| m | 1 << l);
                 each(&|_| mask)
             }
-            AmdOp::MaskBitCount => each(&|lane| u64::from((row(0, lane) & ((1 << lane) - 1)).count_ones())),
-            AmdOp::SetInactive => each(&|lane| row(usize::from(!self.on(lane)), lane)),
-            AmdOp::StrictWwm => each(&|lane| if self.on(lane) { row(0, lane) } else { 0xbad }),
-            AmdOp::Wqm => each(&|lane| row(0, lane)),
-            AmdOp::BPermute => each(&|lane| row(1, (row(0, lane) / 4) as usize % 32)),
-            AmdOp::PermlaneX16 { low, high, .. } => each(&|lane| {
+            LaneOp::MaskBitCount => each(&|lane| u64::from((row(0, lane) & ((1 << lane) - 1)).count_ones())),
+            LaneOp::SetInactive => each(&|lane| row(usize::from(!self.on(lane)), lane)),
+            LaneOp::StrictWwm => each(&|lane| if self.on(lane) { row(0, lane) } else { 0xbad }),
+            LaneOp::Wqm => each(&|lane| row(0, lane)),
+            LaneOp::BPermute => each(&|lane| row(1, (row(0, lane) / 4) as usize % 32)),
+            LaneOp::PermlaneX16 { low, high, .. } => each(&|lane| {
                 let selectors = u64::from(low) | u64::from(high) << 32;
                 let from = (lane & !15 ^ 16) | (selectors >> (4 * (lane & 15)) & 15) as usize;
                 row(1, from)
             }),
-            AmdOp::Dpp { ctrl, row_mask, bound_zero, .. } => each(&|lane| {
+            LaneOp::Dpp { ctrl, row_mask, bound_zero, .. } => each(&|lane| {
                 let (base, inside) = (lane & !15, lane & 15);
                 let from = match ctrl {
                     0..=0xff => Some(lane & !3 | usize::from(ctrl >> (2 * (lane & 3)) & 3)),

@@ -6,7 +6,7 @@ use dovetail::compile::opt::dce;
 use dovetail::compile::request::{Module, default_wave};
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::error::Result;
-use dovetail::ir::{BuiltIn, Interp, Op, Resource, SubgroupOp};
+use dovetail::ir::{AmdOp, BuiltIn, Interp, Op, Resource, SubgroupOp};
 use dovetail::proof::StageEntry;
 use dovetail::state::PipelineState;
 use dovetail::target::Stage;
@@ -171,7 +171,7 @@ impl Program {
 fn depends_on_subgroups(op: &Op) -> bool {
     match op {
         Op::Subgroup(SubgroupOp::QuadBroadcast | SubgroupOp::QuadSwap(_)) => false,
-        Op::Subgroup(_) | Op::Amd(_) => true,
+        Op::Subgroup(_) | Op::Target(AmdOp::Lane(_)) => true,
         Op::LoadBuiltIn { builtin, .. } => builtin.is_of_subgroup(),
         _ => false,
     }

@@ -9,7 +9,7 @@ use super::values::Cx;
 use crate::compile::entry_facts::lower_info;
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, Result};
-use crate::ir::{BlockId, EntryArg, LowerInfo, Op, RegClass, Shader, Terminator, Type};
+use crate::ir::{AmdOp, BlockId, EntryArg, LowerInfo, Op, RegClass, Shader, Terminator, Type};
 use crate::target::{Stage, WaveSize};
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -237,7 +237,7 @@ impl<'c> Cx<'_, 'c> {
             self.locals.push(pointer);
         }
         self.set_mode(TOWARD_ZERO)?;
-        if self.shader.insts.iter().any(|i| i.op == Op::AddressHigh) {
+        if self.shader.insts.iter().any(|i| i.op == Op::Target(AmdOp::AddressHigh)) {
             let pc = self.call("llvm.amdgcn.s.getpc", &[], &[])?;
             let words = super::values::as_vector(self.cast(pc, self.i32_vector(2))?)?;
             self.address_high = Some(super::values::as_int(self.lane(words, 1)?)?);

@@ -4,42 +4,42 @@
 
 use super::values::{Cx, Llvm, as_int, as_vector};
 use crate::error::{Error, Result};
-use crate::ir::{AmdOp, Type, Value};
+use crate::ir::{LaneOp, Type, Value};
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 
 impl<'c> Cx<'_, 'c> {
     /// Translates one lane or cube primitive.
-    pub fn amd(&self, op: AmdOp, args: &[Value], ty: Type) -> Result<Llvm<'c>> {
+    pub fn amd(&self, op: LaneOp, args: &[Value], ty: Type) -> Result<Llvm<'c>> {
         let arg = |n| Self::arg(args, n);
         let int = |n| self.dword(arg(n)?);
         let i32t = self.i32_type().into();
         match op {
-            AmdOp::ReadFirstLane => self.read_first_lane(arg(0)?),
-            AmdOp::ReadLane => self.call("llvm.amdgcn.readlane", &[i32t], &[int(0)?, int(1)?]),
-            AmdOp::WriteLane => self.call("llvm.amdgcn.writelane", &[i32t], &[int(0)?, int(1)?, int(2)?]),
-            AmdOp::Ballot => self.ballot(arg(0)?, ty),
-            AmdOp::MaskBitCount => self.mask_bit_count(arg(0)?),
-            AmdOp::Dpp { ctrl, row_mask, bank_mask, bound_zero } => {
+            LaneOp::ReadFirstLane => self.read_first_lane(arg(0)?),
+            LaneOp::ReadLane => self.call("llvm.amdgcn.readlane", &[i32t], &[int(0)?, int(1)?]),
+            LaneOp::WriteLane => self.call("llvm.amdgcn.writelane", &[i32t], &[int(0)?, int(1)?, int(2)?]),
+            LaneOp::Ballot => self.ballot(arg(0)?, ty),
+            LaneOp::MaskBitCount => self.mask_bit_count(arg(0)?),
+            LaneOp::Dpp { ctrl, row_mask, bank_mask, bound_zero } => {
                 let imm = |n: u32| self.c32(n).into();
                 let (row, bank) = (imm(u32::from(row_mask)), imm(u32::from(bank_mask)));
                 let args = [int(0)?, int(1)?, imm(u32::from(ctrl)), row, bank, self.cbool(bound_zero).into()];
                 self.call("llvm.amdgcn.update.dpp", &[i32t], &args)
             }
-            AmdOp::PermlaneX16 { low, high, fetch_inactive } => {
+            LaneOp::PermlaneX16 { low, high, fetch_inactive } => {
                 let (low, high) = (self.c32(low).into(), self.c32(high).into());
                 let args = [int(0)?, int(1)?, low, high, self.cbool(fetch_inactive).into(), self.cbool(false).into()];
                 self.call("llvm.amdgcn.permlanex16", &[i32t], &args)
             }
-            AmdOp::BPermute => self.call("llvm.amdgcn.ds.bpermute", &[], &[int(0)?, int(1)?]),
-            AmdOp::SetInactive => self.call("llvm.amdgcn.set.inactive", &[i32t], &[int(0)?, int(1)?]),
-            AmdOp::StrictWwm => self.call("llvm.amdgcn.strict.wwm", &[i32t], &[int(0)?]),
-            AmdOp::Wqm => self.call("llvm.amdgcn.wqm", &[i32t], &[int(0)?]),
-            AmdOp::LiveMask => self.call("llvm.amdgcn.live.mask", &[], &[]),
-            AmdOp::CubeId => self.cube("llvm.amdgcn.cubeid", args),
-            AmdOp::CubeS => self.cube("llvm.amdgcn.cubesc", args),
-            AmdOp::CubeT => self.cube("llvm.amdgcn.cubetc", args),
-            AmdOp::CubeMa => self.cube("llvm.amdgcn.cubema", args),
+            LaneOp::BPermute => self.call("llvm.amdgcn.ds.bpermute", &[], &[int(0)?, int(1)?]),
+            LaneOp::SetInactive => self.call("llvm.amdgcn.set.inactive", &[i32t], &[int(0)?, int(1)?]),
+            LaneOp::StrictWwm => self.call("llvm.amdgcn.strict.wwm", &[i32t], &[int(0)?]),
+            LaneOp::Wqm => self.call("llvm.amdgcn.wqm", &[i32t], &[int(0)?]),
+            LaneOp::LiveMask => self.call("llvm.amdgcn.live.mask", &[], &[]),
+            LaneOp::CubeId => self.cube("llvm.amdgcn.cubeid", args),
+            LaneOp::CubeS => self.cube("llvm.amdgcn.cubesc", args),
+            LaneOp::CubeT => self.cube("llvm.amdgcn.cubetc", args),
+            LaneOp::CubeMa => self.cube("llvm.amdgcn.cubema", args),
         }
     }
 

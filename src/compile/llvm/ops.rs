@@ -3,7 +3,7 @@
 use super::atomic::{BufferPlace, TexelPlace};
 use super::values::{Cx, Llvm};
 use crate::error::{Error, Result};
-use crate::ir::{AtomicOp, Inst, InstId, Op, Type, Value};
+use crate::ir::{AmdOp, AtomicOp, Inst, InstId, Op, Type, Value};
 
 impl<'c> Cx<'_, 'c> {
     /// Translates one instruction and records its result.
@@ -54,20 +54,20 @@ impl<'c> Cx<'_, 'c> {
                 let data = args.get(1..).unwrap_or_default();
                 Some(self.atomic_pointer(self.global_atomic_pointer(args)?, *op, data, bits)?)
             }
-            Op::TableLoad { align } => Some(self.table_load(*align, args, ty()?)?),
-            Op::TexelLoad { sparse: true, .. } => {
+            Op::Target(AmdOp::TableLoad { align }) => Some(self.table_load(*align, args, ty()?)?),
+            Op::Target(AmdOp::TexelLoad { sparse: true, .. }) => {
                 return Err(Error::unsupported("LLVM: residency of texel buffers", ""));
             }
-            Op::TexelLoad { access, .. } => Some(self.texel_load(*access, args, ty()?)?),
-            Op::TexelStore { access } => nothing(self.texel_store(*access, args))?,
-            Op::TexelAtomic { op, access } => {
+            Op::Target(AmdOp::TexelLoad { access, .. }) => Some(self.texel_load(*access, args, ty()?)?),
+            Op::Target(AmdOp::TexelStore { access }) => nothing(self.texel_store(*access, args))?,
+            Op::Target(AmdOp::TexelAtomic { op, access }) => {
                 let (descriptor, index) = (self.int(Self::arg(args, 0)?)?, self.int(Self::arg(args, 1)?)?);
                 let place = TexelPlace { descriptor, index, access: *access };
                 let bits = self.atomic_type(*op, args, 2, result)?.bits();
                 Some(self.atomic_at(&place, *op, args.get(2..).unwrap_or_default(), bits)?)
             }
-            Op::TypedLoad { format, offset } => Some(self.typed_load(*format, *offset, args, ty()?)?),
-            Op::Mimg(mimg) => self.mimg(mimg, args, result)?,
+            Op::Target(AmdOp::TypedLoad { format, offset }) => Some(self.typed_load(*format, *offset, args, ty()?)?),
+            Op::Target(AmdOp::Mimg(mimg)) => self.mimg(mimg, args, result)?,
 
             Op::Barrier { exec, .. } => nothing(self.barrier(*exec))?,
             Op::Fence { scope, order, classes } => nothing(self.fence(*scope, *order, *classes))?,
@@ -80,16 +80,18 @@ impl<'c> Cx<'_, 'c> {
             Op::ReadClock(scope) => Some(self.read_clock(*scope)?),
             Op::Reloc(symbol) => Some(self.reloc(*symbol)?),
             Op::Opaque => Some(self.opaque(Self::arg(args, 0)?)?),
-            Op::AddressHigh => {
+            Op::Target(AmdOp::AddressHigh) => {
                 let high = self.address_high.ok_or_else(|| Error::bug("the code's address was not taken"))?;
                 Some(high.into())
             }
-            Op::Interp { attr, channel } => Some(self.interp(*attr, *channel, args)?),
-            Op::InterpMov { attr, channel, vertex } => Some(self.interp_mov(*attr, *channel, *vertex, args)?),
-            Op::Export { target, enable, compressed, done, valid_mask } => {
+            Op::Target(AmdOp::Interp { attr, channel }) => Some(self.interp(*attr, *channel, args)?),
+            Op::Target(AmdOp::InterpMov { attr, channel, vertex }) => {
+                Some(self.interp_mov(*attr, *channel, *vertex, args)?)
+            }
+            Op::Target(AmdOp::Export { target, enable, compressed, done, valid_mask }) => {
                 nothing(self.export(*target, *enable, *compressed, (*done, *valid_mask), args))?
             }
-            Op::Amd(op) => Some(self.amd(*op, args, ty()?)?),
+            Op::Target(AmdOp::Lane(op)) => Some(self.amd(*op, args, ty()?)?),
 
             Op::Descriptor { .. }
             | Op::PushConstant { .. }

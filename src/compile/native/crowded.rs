@@ -9,7 +9,7 @@
 use crate::compile::native::allocate::RegisterLimits;
 use crate::compile::opt::names::ValueNames;
 use crate::ir::uniform::Uniformity;
-use crate::ir::{Align, AluOp, AmdOp, Bits, BlockId, Builder, Local, LocalId, Op, Shader, Type, Value};
+use crate::ir::{Align, AluOp, AmdOp, Bits, BlockId, Builder, LaneOp, Local, LocalId, Op, Shader, Type, Value};
 use crate::workspace::List;
 use std::sync::Arc;
 
@@ -103,7 +103,11 @@ fn load(shader: &mut Shader, moved: &[Moved], names: &mut ValueNames) {
         let ty = b.ty(param);
         let stored = stored(ty);
         let loaded = b.value(Op::LocalLoad { local: one.local, align: align(stored) }, &[start], stored);
-        let value = if one.uniform { b.value(Op::Amd(AmdOp::ReadFirstLane), &[loaded], stored) } else { loaded };
+        let value = if one.uniform {
+            b.value(Op::Target(AmdOp::Lane(LaneOp::ReadFirstLane)), &[loaded], stored)
+        } else {
+            loaded
+        };
         let value = b.convert(AluOp::Trunc, value, ty);
         names.set(param, value);
     }

@@ -9,7 +9,7 @@ use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::wave_wide::is_of_wave;
-use crate::ir::{BlockId, Op, Shader};
+use crate::ir::{AmdOp, BlockId, Op, Shader};
 use crate::workspace::{List, filled};
 
 /// Most dwords that begin earlier in one block: their results occupy registers from there on.
@@ -53,7 +53,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
 
 /// Loads that become scalar ones if their operands are in scalar registers.
 fn is_load(op: &Op) -> bool {
-    matches!(op, Op::TableLoad { .. } | Op::BufferLoad { .. })
+    matches!(op, Op::Target(AmdOp::TableLoad { .. }) | Op::BufferLoad { .. })
 }
 
 /// By block, the last block before it that runs exactly when it runs: the paths that begin there meet here, and no other

@@ -5,7 +5,7 @@
 
 use super::purity::same;
 use crate::ir::cfg::Cfg;
-use crate::ir::{BlockId, InstId, Op, Shader, Type, Value};
+use crate::ir::{AmdOp, BlockId, InstId, Op, Shader, Type, Value};
 use crate::workspace::{List, filled};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -111,7 +111,8 @@ fn hash(key: Key<'_>) -> u32 {
         Op::Extract(lane) => h.write_u8(*lane),
         Op::Reloc(symbol) => h.write_u32(symbol.0),
         Op::LocalLoad { local, .. } => h.write_u32(local.0),
-        Op::Interp { attr, channel, .. } => h.write_u32(attr << 2 | u32::from(*channel)),
+        Op::Target(AmdOp::Interp { attr, channel, .. }) => h.write_u32(attr << 2 | u32::from(*channel)),
+        Op::Target(op) => std::mem::discriminant(op).hash(&mut h),
         Op::LoadInput { location, component, .. } => h.write_u32(location << 2 | u32::from(*component)),
         _ => {}
     }

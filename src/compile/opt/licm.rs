@@ -9,7 +9,7 @@ use super::move_up::move_up;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
-use crate::ir::{BlockId, Inst, Op, Shader, Terminator, Value};
+use crate::ir::{AmdOp, BlockId, Inst, Op, Shader, Terminator, Value};
 use crate::workspace::{List, filled};
 
 /// Largest number of instructions moved to one block: twice as many live values as there are registers would be in
@@ -84,9 +84,9 @@ fn place(
     let (moves, known) = match inst.op {
         // Constants and undefined values are operands already.
         Op::Const(_) | Op::Undef => (false, true),
-        Op::Reloc(_) | Op::AddressHigh => (true, true),
+        Op::Reloc(_) | Op::Target(AmdOp::AddressHigh) => (true, true),
         Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast => (true, all_fixed()),
-        Op::TableLoad { .. } => (all_fixed(), false),
+        Op::Target(AmdOp::TableLoad { .. }) => (all_fixed(), false),
         Op::Descriptor { .. } | Op::PushConstant { .. } => (all_fixed(), false),
         Op::BufferLoad { kind, access, .. } => (access.is_unwritten(kind) && !access.volatile, false),
         _ => (false, false),

@@ -1,6 +1,6 @@
 //! What an operation's result depends on besides its operands: this decides which instructions are equal, and how long.
 
-use crate::ir::{Access, AmdOp, ImageOp, MimgOp, Op};
+use crate::ir::{Access, AmdOp, ImageOp, LaneOp, MimgOp, Op};
 
 /// State that may change the result of an operation with unchanged operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,18 +40,22 @@ pub(super) fn depends(op: &Op) -> Depends {
     };
     match *op {
         Op::Const(_) | Op::Undef | Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast => Depends::Nothing,
-        Op::ConstLoad { .. } | Op::TableLoad { .. } | Op::Reloc(_) | Op::AddressHigh => Depends::Nothing,
+        Op::ConstLoad { .. } | Op::Target(AmdOp::TableLoad { .. }) | Op::Reloc(_) | Op::Target(AmdOp::AddressHigh) => {
+            Depends::Nothing
+        }
         Op::Descriptor { .. } | Op::PushConstant { .. } | Op::BufferSize => Depends::Nothing,
         Op::LoadInput { .. } | Op::LoadBuiltIn { .. } => Depends::Nothing,
-        Op::Interp { .. } | Op::InterpMov { .. } | Op::TypedLoad { .. } => Depends::Nothing,
+        Op::Target(AmdOp::Interp { .. })
+        | Op::Target(AmdOp::InterpMov { .. })
+        | Op::Target(AmdOp::TypedLoad { .. }) => Depends::Nothing,
         Op::BufferLoad { kind, access, .. } if access.is_unwritten(kind) && !access.volatile => Depends::Nothing,
         Op::GlobalLoad { access, .. } if access.read_only && !access.volatile => Depends::Nothing,
-        Op::BufferLoad { access, .. } | Op::GlobalLoad { access, .. } | Op::TexelLoad { access, .. } => {
+        Op::BufferLoad { access, .. } | Op::GlobalLoad { access, .. } | Op::Target(AmdOp::TexelLoad { access, .. }) => {
             load(access, Memory::Buffers)
         }
         Op::SharedLoad { access, .. } => load(access, Memory::Shared),
         Op::LocalLoad { .. } => Depends::Memory(Memory::Locals),
-        Op::Mimg(image) => match image.op {
+        Op::Target(AmdOp::Mimg(image)) => match image.op {
             MimgOp::GetResinfo => Depends::Nothing,
             MimgOp::Sample | MimgOp::Gather4 | MimgOp::GetLod | MimgOp::Load | MimgOp::LoadMip => {
                 load(image.access, Memory::Images)
@@ -63,9 +67,9 @@ pub(super) fn depends(op: &Op) -> Depends {
             ImageOp::Store | ImageOp::Atomic(_) => Depends::Anything,
             _ => load(image.access, Memory::Images),
         },
-        Op::Amd(amd) => match amd {
-            AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa | AmdOp::MaskBitCount => Depends::Nothing,
-            AmdOp::ReadFirstLane | AmdOp::ReadLane | AmdOp::Ballot | AmdOp::BPermute => Depends::Lanes,
+        Op::Target(AmdOp::Lane(amd)) => match amd {
+            LaneOp::CubeId | LaneOp::CubeS | LaneOp::CubeT | LaneOp::CubeMa | LaneOp::MaskBitCount => Depends::Nothing,
+            LaneOp::ReadFirstLane | LaneOp::ReadLane | LaneOp::Ballot | LaneOp::BPermute => Depends::Lanes,
             _ => Depends::Anything,
         },
         _ => Depends::Anything,
@@ -91,8 +95,10 @@ pub(super) fn changes(op: &Op) -> Changes {
         Op::BufferStore { .. } | Op::BufferAtomic { .. } | Op::GlobalStore { .. } | Op::GlobalAtomic { .. } => {
             Changes::Memory(Memory::Buffers)
         }
-        Op::TexelStore { .. } | Op::TexelAtomic { .. } => Changes::Memory(Memory::Buffers),
-        Op::Mimg(image) => match image.op {
+        Op::Target(AmdOp::TexelStore { .. }) | Op::Target(AmdOp::TexelAtomic { .. }) => {
+            Changes::Memory(Memory::Buffers)
+        }
+        Op::Target(AmdOp::Mimg(image)) => match image.op {
             MimgOp::Store | MimgOp::StoreMip | MimgOp::Atomic(_) => Changes::Memory(Memory::Images),
             _ => Changes::Nothing,
         },
@@ -118,7 +124,7 @@ pub(super) fn same(a: &Op, b: &Op) -> bool {
         (Op::SharedLoad { access, .. }, Op::SharedLoad { access: access2, .. }) => access == access2,
         (Op::LocalLoad { local, .. }, Op::LocalLoad { local: local2, .. }) => local == local2,
         (Op::ConstLoad { table, .. }, Op::ConstLoad { table: table2, .. }) => table == table2,
-        (Op::TableLoad { .. }, Op::TableLoad { .. }) => true,
+        (Op::Target(AmdOp::TableLoad { .. }), Op::Target(AmdOp::TableLoad { .. })) => true,
         (Op::PushConstant { .. }, Op::PushConstant { .. }) => true,
         _ => a == b,
     }

@@ -8,7 +8,7 @@
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::uniform::Uniformity;
-use crate::ir::{BlockId, Inst, InstId, Op, Shader, Value};
+use crate::ir::{AmdOp, BlockId, Inst, InstId, Op, Shader, Value};
 use crate::workspace::{List, filled};
 use smallvec::SmallVec;
 
@@ -46,7 +46,7 @@ pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
 /// Whether a load always gives the same for the same operands.
 fn is_constant_load(inst: &Inst) -> bool {
     match inst.op {
-        Op::TableLoad { .. } => true,
+        Op::Target(AmdOp::TableLoad { .. }) => true,
         Op::BufferLoad { kind, access, .. } => access.is_unwritten(kind) && !access.volatile && !access.coherent,
         _ => false,
     }

@@ -4,7 +4,7 @@
 use super::matching::{Simpler, commutes};
 use super::number::Numbering;
 use crate::compile::opt::fold;
-use crate::ir::{AluOp, AmdOp, Bits, ConstTableId, FpFlags, Inst, InstArgs, Op, Type, Value};
+use crate::ir::{AluOp, AmdOp, Bits, ConstTableId, FpFlags, Inst, InstArgs, LaneOp, Op, Type, Value};
 use smallvec::SmallVec;
 
 /// Limit on rewrites of one operation: rules make progress, but a mistake in them must not hang the compiler.
@@ -238,9 +238,11 @@ impl Numbering<'_> {
             }
             Op::Bitcast => self.bitcast(args[0], ty),
             Op::ConstLoad { table, .. } => self.table_content(*table, self.shader.as_const(args[0])?, ty),
-            Op::Amd(AmdOp::ReadFirstLane) if self.is_uniform(args[0]) => Some(args[0]),
-            Op::Amd(AmdOp::ReadFirstLane) => match self.made_here(args[0])? {
-                Inst { op: Op::Amd(AmdOp::ReadFirstLane | AmdOp::ReadLane | AmdOp::Ballot), .. } => Some(args[0]),
+            Op::Target(AmdOp::Lane(LaneOp::ReadFirstLane)) if self.is_uniform(args[0]) => Some(args[0]),
+            Op::Target(AmdOp::Lane(LaneOp::ReadFirstLane)) => match self.made_here(args[0])? {
+                Inst {
+                    op: Op::Target(AmdOp::Lane(LaneOp::ReadFirstLane | LaneOp::ReadLane | LaneOp::Ballot)), ..
+                } => Some(args[0]),
                 _ => None,
             },
             _ => None,

@@ -6,7 +6,7 @@
 use super::entry_values::Entry;
 use super::prelude::Prelude;
 use crate::error::Result;
-use crate::ir::{Align, Builder, Op, Shader, Type, Value};
+use crate::ir::{Align, AmdOp, Builder, Op, Shader, Type, Value};
 use crate::metadata::interface::UserData;
 
 /// A pair of dwords.
@@ -24,7 +24,7 @@ pub(super) fn table(p: &mut Prelude, shader: &mut Shader, entry: &Entry, which: 
 
 /// High half of every driver address.
 pub(super) fn high(p: &mut Prelude, shader: &mut Shader) -> Value {
-    p.value(shader, Op::AddressHigh, &[], Type::B32)
+    p.value(shader, Op::Target(AmdOp::AddressHigh), &[], Type::B32)
 }
 
 /// An address from its halves, in the prelude.
@@ -42,5 +42,5 @@ pub(super) fn widen(p: &mut Prelude, b: &mut Builder<'_>, low: Value) -> Value {
 
 /// Loads from a table.
 pub(super) fn load(b: &mut Builder<'_>, address: Value, offset: Value, ty: Type, align: Align) -> Value {
-    b.value(Op::TableLoad { align }, &[address, offset], ty)
+    b.value(Op::Target(AmdOp::TableLoad { align }), &[address, offset], ty)
 }

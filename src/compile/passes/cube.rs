@@ -3,7 +3,7 @@
 //! The face's `s` and `t` run from 1 to 2, as the instruction requires. Faces 0 to 5 are +X -X +Y -Y +Z -Z;
 //! [`Face::gradient`] lists the axes of each.
 
-use crate::ir::{AluOp, AmdOp, Builder, Op, Type, Value};
+use crate::ir::{AluOp, AmdOp, Builder, LaneOp, Op, Type, Value};
 
 /// A direction projected onto the face that it hits.
 pub struct Face {
@@ -17,8 +17,8 @@ pub struct Face {
 
 /// Projects a direction onto its face.
 pub fn project(b: &mut Builder<'_>, direction: [Value; 3]) -> Face {
-    let mut cube = |op| b.value(Op::Amd(op), &direction, Type::B32);
-    let (id, s, t, ma) = (cube(AmdOp::CubeId), cube(AmdOp::CubeS), cube(AmdOp::CubeT), cube(AmdOp::CubeMa));
+    let mut cube = |op| b.value(Op::Target(AmdOp::Lane(op)), &direction, Type::B32);
+    let (id, s, t, ma) = (cube(LaneOp::CubeId), cube(LaneOp::CubeS), cube(LaneOp::CubeT), cube(LaneOp::CubeMa));
     let magnitude = b.alu(AluOp::FAbs, &[ma]);
     let scale = b.alu(AluOp::FRcp, &[magnitude]);
     Face { id, s, t, scale }

@@ -6,7 +6,7 @@ use super::entry_values::{Entry, System, vertex_inputs};
 use super::prelude::Prelude;
 use crate::abi::fetch::{FetchLoad, FetchPlan, FetchedDword, VertexIndex};
 use crate::error::{Error, Result};
-use crate::ir::{Align, AluOp, Bits, FpFlags, Op, Shader, Type, Value};
+use crate::ir::{Align, AluOp, AmdOp, Bits, FpFlags, Op, Shader, Type, Value};
 use crate::metadata::interface::{StageKind, UserData};
 use crate::state::VertexInputState;
 use smallvec::SmallVec;
@@ -62,11 +62,16 @@ impl Fetch<'_> {
         let offset = offset.ok_or_else(|| Error::malformed(format!("vertex binding {} is too large", load.binding)))?;
         let table = address::table(self.p, self.shader, self.entry, UserData::VertexBufferTable)?;
         let offset = self.c32(offset);
-        let desc = self.p.value(self.shader, Op::TableLoad { align: Align::A16 }, &[table, offset], Type::DESC4);
+        let desc = self.p.value(
+            self.shader,
+            Op::Target(AmdOp::TableLoad { align: Align::A16 }),
+            &[table, offset],
+            Type::DESC4,
+        );
         let index = self.index(load)?;
         let ty = Type::vector(Bits::B32, u32::from(load.components));
         let ty = ty.ok_or_else(|| Error::bug("a vertex load of no components"))?;
-        let op = Op::TypedLoad { format: load.format, offset: load.offset };
+        let op = Op::Target(AmdOp::TypedLoad { format: load.format, offset: load.offset });
         Ok(self.p.value(self.shader, op, &[desc, index], ty))
     }
 

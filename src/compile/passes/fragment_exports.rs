@@ -12,7 +12,7 @@
 use super::outputs::{BySlot, Outputs, stored};
 use crate::abi::exports::{ColorExport, ColorExportPlan, Packing};
 use crate::error::{Context, Error, Result};
-use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, Op, OutputSlot, Shader, Type, Value};
+use crate::ir::{AluOp, AmdOp, Bits, Builder, ExportTarget, NumericKind, Op, OutputSlot, Shader, Type, Value};
 use crate::metadata::interface::{ColorOutput, FragmentInterface};
 use crate::state::ColorState;
 use crate::target::Gpu;
@@ -54,7 +54,7 @@ pub(super) fn run(
         let last = end.exports.len().wrapping_sub(1);
         for (n, e) in end.exports.into_iter().enumerate() {
             let (target, enable, compressed) = (e.target, e.enable, e.compressed);
-            let op = Op::Export { target, enable, compressed, done: n == last, valid_mask: true };
+            let op = Op::Target(AmdOp::Export { target, enable, compressed, done: n == last, valid_mask: true });
             b.effect(op, &e.values);
         }
     }

@@ -24,8 +24,8 @@ use super::prelude::Prelude;
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{
-    AluOp, AmdOp, Bits, Builder, BuiltIn, DerivativeKind, Inst, Interp, InterpPlace, NumericKind, Op, Shader, Type,
-    Value,
+    AluOp, AmdOp, Bits, Builder, BuiltIn, DerivativeKind, Inst, Interp, InterpPlace, LaneOp, NumericKind, Op, Shader,
+    Type, Value,
 };
 use crate::metadata::interface::{ComponentType, FragmentInput, Semantic, StageKind};
 use crate::reloc::symbol::LinkSymbol;
@@ -264,12 +264,14 @@ impl At<'_, '_> {
     fn channel(&mut self, attr: u32, channel: u8, interp: Interp, pair: Option<[Value; 2]>) -> Result<Value> {
         let mask = self.entry.system(System::PrimMask)?;
         Ok(match (interp, pair) {
-            (Interp::At { .. }, Some([i, j])) => self.b.value(Op::Interp { attr, channel }, &[i, j, mask], Type::B32),
+            (Interp::At { .. }, Some([i, j])) => {
+                self.b.value(Op::Target(AmdOp::Interp { attr, channel }), &[i, j, mask], Type::B32)
+            }
             (Interp::Vertex(n), _) => {
                 let vertex = SLOTS[usize::from(n.min(2))];
-                self.b.value(Op::InterpMov { attr, channel, vertex }, &[mask], Type::B32)
+                self.b.value(Op::Target(AmdOp::InterpMov { attr, channel, vertex }), &[mask], Type::B32)
             }
-            _ => self.b.value(Op::InterpMov { attr, channel, vertex: P0 }, &[mask], Type::B32),
+            _ => self.b.value(Op::Target(AmdOp::InterpMov { attr, channel, vertex: P0 }), &[mask], Type::B32),
         })
     }
 
@@ -332,7 +334,7 @@ impl At<'_, '_> {
             WaveSize::W64 => (u64::MAX, Type::B64),
         };
         let all = self.p.value(self.b.shader, Op::Const(all), &[], mask);
-        let lane = self.p.value(self.b.shader, Op::Amd(AmdOp::MaskBitCount), &[all], Type::B32);
+        let lane = self.p.value(self.b.shader, Op::Target(AmdOp::Lane(LaneOp::MaskBitCount)), &[all], Type::B32);
         let mut number = |n| self.p.value(self.b.shader, Op::Const(n), &[], Type::B32);
         let [one, two, three, even] = [number(1), number(2), number(3), number(0x1e)];
         // Two bits for each quad of four lanes.

@@ -13,7 +13,7 @@
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{
-    Access, AluOp, AtomicMemory, AtomicOp, Bits, BlockCall, Builder, FpFlags, Inst, Merge, MimgInst, MimgOp, Op,
+    Access, AluOp, AmdOp, AtomicMemory, AtomicOp, Bits, BlockCall, Builder, FpFlags, Inst, Merge, MimgInst, MimgOp, Op,
     Shader, Terminator, Type, Value,
 };
 use crate::target::WaveSize;
@@ -44,10 +44,12 @@ fn exchange(op: &Op) -> Option<Op> {
     Some(match *op {
         Op::SharedAtomic(AtomicOp::Store) => Op::SharedAtomic(exchange),
         Op::BufferAtomic { op: AtomicOp::Store, access } => Op::BufferAtomic { op: exchange, access },
-        Op::TexelAtomic { op: AtomicOp::Store, access } => Op::TexelAtomic { op: exchange, access },
+        Op::Target(AmdOp::TexelAtomic { op: AtomicOp::Store, access }) => {
+            Op::Target(AmdOp::TexelAtomic { op: exchange, access })
+        }
         Op::GlobalAtomic { op: AtomicOp::Store, access } => Op::GlobalAtomic { op: exchange, access },
-        Op::Mimg(image) if image.op == MimgOp::Atomic(AtomicOp::Store) => {
-            Op::Mimg(MimgInst { op: MimgOp::Atomic(exchange), ..image })
+        Op::Target(AmdOp::Mimg(image)) if image.op == MimgOp::Atomic(AtomicOp::Store) => {
+            Op::Target(AmdOp::Mimg(MimgInst { op: MimgOp::Atomic(exchange), ..image }))
         }
         _ => return None,
     })
@@ -80,8 +82,8 @@ fn atomic(op: &Op) -> Option<(AtomicOp, AtomicPlace)> {
         Op::SharedAtomic(op) => (op, AtomicPlace::Shared),
         Op::GlobalAtomic { op, access } => (op, AtomicPlace::Global(access)),
         Op::BufferAtomic { op, access } => (op, AtomicPlace::Buffer(access)),
-        Op::TexelAtomic { op, access } => (op, AtomicPlace::Texel(access)),
-        Op::Mimg(image) => match image.op {
+        Op::Target(AmdOp::TexelAtomic { op, access }) => (op, AtomicPlace::Texel(access)),
+        Op::Target(AmdOp::Mimg(image)) => match image.op {
             MimgOp::Atomic(op) => (op, AtomicPlace::Image(image)),
             _ => return None,
         },
@@ -112,9 +114,9 @@ impl AtomicPlace {
             Self::Shared => Op::SharedAtomic(op),
             Self::Global(access) => Op::GlobalAtomic { op, access },
             Self::Buffer(access) => Op::BufferAtomic { op, access: access_of(op, access) },
-            Self::Texel(access) => Op::TexelAtomic { op, access: access_of(op, access) },
+            Self::Texel(access) => Op::Target(AmdOp::TexelAtomic { op, access: access_of(op, access) }),
             Self::Image(image) if op == AtomicOp::Load => return load_texel(b, image, address, ty),
-            Self::Image(image) => Op::Mimg(MimgInst { op: MimgOp::Atomic(op), ..image }),
+            Self::Image(image) => Op::Target(AmdOp::Mimg(MimgInst { op: MimgOp::Atomic(op), ..image })),
         };
         let (before, after) = address.split_at(self.first_data().min(address.len()));
         b.value(what, &[before, data, after].concat(), ty)
@@ -131,7 +133,7 @@ fn load_texel(b: &mut Builder<'_>, image: MimgInst, address: &[Value], ty: Type)
     let (loaded, dmask) = if ty == Type::B64 { (Type::vector(Bits::B32, 2).unwrap_or(ty), 3) } else { (ty, 1) };
     let access = Access { coherent: true, ..access_of(AtomicOp::Load, image.access) };
     let load = MimgInst { op: MimgOp::Load, dmask, tfe: false, access, ..image };
-    let texel = b.value(Op::Mimg(load), address, loaded);
+    let texel = b.value(Op::Target(AmdOp::Mimg(load)), address, loaded);
     b.bitcast(texel, ty)
 }
 

@@ -12,7 +12,7 @@ use super::lower_descriptors::reloc;
 use super::prelude::Prelude;
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{Access, Align, AluOp, AmdOp, BufferKind, Builder, BuiltIn, Modes, Op, Shader, Type, Value};
+use crate::ir::{Access, Align, AluOp, AmdOp, BufferKind, Builder, BuiltIn, LaneOp, Modes, Op, Shader, Type, Value};
 use crate::metadata::interface::{StageKind, UserData};
 use crate::reloc::symbol::LinkSymbol;
 use crate::target::Stage;
@@ -122,7 +122,7 @@ impl BuiltInReader<'_, '_> {
             }
             B::HelperInvocation => {
                 // Read at entry, so that later demotes do not count.
-                let live = self.p.value(self.b.shader, Op::Amd(AmdOp::LiveMask), &[], Type::B1);
+                let live = self.p.value(self.b.shader, Op::Target(AmdOp::Lane(LaneOp::LiveMask)), &[], Type::B1);
                 self.b.alu(AluOp::INot, &[live])
             }
 
@@ -197,7 +197,7 @@ fn sample_id(b: &mut Builder<'_>, entry: &Entry) -> Result<Value> {
 pub(super) fn sample_offset(b: &mut Builder<'_>, p: &mut Prelude, entry: &Entry, sample: Value) -> Result<[Value; 2]> {
     let table = address::table(p, b.shader, entry, UserData::GlobalTable)?;
     let at = p.value(b.shader, Op::Const(SAMPLE_POSITIONS), &[], Type::B32);
-    let desc = p.value(b.shader, Op::TableLoad { align: Align::A16 }, &[table, at], Type::DESC4);
+    let desc = p.value(b.shader, Op::Target(AmdOp::TableLoad { align: Align::A16 }), &[table, at], Type::DESC4);
     let pattern = reloc(b, &LinkSymbol::SamplePattern);
     let samples = reloc(b, &LinkSymbol::NumSamples);
     let entry_number = b.alu(AluOp::IAdd, &[pattern, sample]);

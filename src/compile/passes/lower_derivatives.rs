@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{AluOp, AmdOp, Bits, Builder, DerivativeKind, Op, Shader, Type, Value};
+use crate::ir::{AluOp, AmdOp, Bits, Builder, DerivativeKind, LaneOp, Op, Shader, Type, Value};
 use crate::target::{Stage, WaveSize};
 
 /// Lowers every derivative.
@@ -45,14 +45,14 @@ fn derivative(b: &mut Builder<'_>, kind: DerivativeKind, v: Value) -> Result<Val
     let wide = b.convert(AluOp::ZExt, v, Type::B32);
     let (first, second) = lanes(kind);
     let [first, second] = [first, second].map(|lanes| {
-        let op = AmdOp::Dpp { ctrl: quad_perm(lanes), row_mask: 15, bank_mask: 15, bound_zero: true };
-        let moved = b.value(Op::Amd(op), &[wide, wide], Type::B32);
+        let op = LaneOp::Dpp { ctrl: quad_perm(lanes), row_mask: 15, bank_mask: 15, bound_zero: true };
+        let moved = b.value(Op::Target(AmdOp::Lane(op)), &[wide, wide], Type::B32);
         b.convert(AluOp::Trunc, moved, ty)
     });
     let difference = b.alu(AluOp::FSub, &[first, second]);
     let difference = b.convert(AluOp::ZExt, difference, Type::B32);
     let whole = match b.shader.stage {
-        Stage::Fragment => b.value(Op::Amd(AmdOp::Wqm), &[difference], Type::B32),
+        Stage::Fragment => b.value(Op::Target(AmdOp::Lane(LaneOp::Wqm)), &[difference], Type::B32),
         _ => difference,
     };
     Ok(b.convert(AluOp::Trunc, whole, ty))

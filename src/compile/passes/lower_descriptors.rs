@@ -18,7 +18,7 @@ use super::prelude::Prelude;
 use crate::abi::layout::ResolvedLayout;
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{Align, AluOp, AmdOp, Builder, DescriptorPart, Name, Op, Resource, Shader, Type, Value};
+use crate::ir::{Align, AluOp, AmdOp, Builder, DescriptorPart, LaneOp, Name, Op, Resource, Shader, Type, Value};
 use crate::metadata::interface::UserData;
 use crate::reloc::symbol::{LinkSymbol, PartLetter};
 
@@ -63,7 +63,7 @@ impl Load<'_, '_> {
         let index = if non_uniform || self.b.shader.as_const(index).is_some() {
             index
         } else {
-            self.b.value(Op::Amd(AmdOp::ReadFirstLane), &[index], Type::B32)
+            self.b.value(Op::Target(AmdOp::Lane(LaneOp::ReadFirstLane)), &[index], Type::B32)
         };
         let (table, offset) = match cx.layout.take() {
             None => self.unknown(&cx.entry, index)?,

@@ -13,7 +13,7 @@
 use super::lower_atomics;
 use crate::error::Result;
 use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{AluOp, AmdOp, BlockCall, Builder, Inst, Merge, Op, Shader, Terminator, Type, Value};
+use crate::ir::{AluOp, AmdOp, BlockCall, Builder, Inst, LaneOp, Merge, Op, Shader, Terminator, Type, Value};
 use crate::target::{Stage, WaveSize};
 
 /// Adds the branches and the flags.
@@ -45,7 +45,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
 }
 
 fn live(b: &mut Builder<'_>) -> Value {
-    b.value(Op::Amd(AmdOp::LiveMask), &[], Type::B1)
+    b.value(Op::Target(AmdOp::Lane(LaneOp::LiveMask)), &[], Type::B1)
 }
 
 /// Branches around the instruction in helper lanes, where its result is 0.

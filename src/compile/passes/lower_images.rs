@@ -8,8 +8,8 @@ use super::cube;
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{
-    AluOp, AtomicOp, Bits, Builder, Dim, ImageInst, ImageOp, ImageOperand, Inst, LodMode, MimgDim, MimgInst, MimgOp,
-    Op, Shader, Type, Value,
+    AluOp, AmdOp, AtomicOp, Bits, Builder, Dim, ImageInst, ImageOp, ImageOperand, Inst, LodMode, MimgDim, MimgInst,
+    MimgOp, Op, Shader, Type, Value,
 };
 use crate::target::WaveSize;
 use smallvec::{SmallVec, smallvec};
@@ -161,7 +161,7 @@ impl ImageLowering<'_, '_> {
             offset: !offsets.is_empty(),
             ..self.mimg(op, dim, dmask)
         };
-        Ok(self.b.value(Op::Mimg(inst), &args, ty))
+        Ok(self.b.value(Op::Target(AmdOp::Mimg(inst)), &args, ty))
     }
 
     /// Without derivatives the implicit LOD is 0, so a bias becomes the LOD.
@@ -254,7 +254,7 @@ impl ImageLowering<'_, '_> {
         let mut args: Values = smallvec![self.need(ImageOperand::Image)?];
         args.extend(self.texel_address());
         args.extend(mip);
-        let v = self.b.value(Op::Mimg(inst), &args, loaded);
+        let v = self.b.value(Op::Target(AmdOp::Mimg(inst)), &args, loaded);
         Ok(self.widened(v, ty))
     }
 
@@ -268,7 +268,7 @@ impl ImageLowering<'_, '_> {
         let mut args: Values = smallvec![self.need(ImageOperand::Image)?, data];
         args.extend(self.texel_address());
         args.extend(mip);
-        self.b.effect(Op::Mimg(inst), &args);
+        self.b.effect(Op::Target(AmdOp::Mimg(inst)), &args);
         Ok(())
     }
 
@@ -287,7 +287,7 @@ impl ImageLowering<'_, '_> {
         let mut args: Values = smallvec![self.need(ImageOperand::Image)?, data];
         args.extend(self.operand(ImageOperand::AtomicCompare));
         args.extend(self.texel_address());
-        Ok(Some(self.b.value(Op::Mimg(inst), &args, ty)))
+        Ok(Some(self.b.value(Op::Target(AmdOp::Mimg(inst)), &args, ty)))
     }
 
     /// Data to store: 64-bit texels have one component, of two dwords.
@@ -330,12 +330,12 @@ impl ImageLowering<'_, '_> {
                 }
                 let sparse = self.image.sparse;
                 let (_, loaded) = loaded_as(ty, sparse);
-                let v = self.b.value(Op::TexelLoad { sparse, access }, &[descriptor, index], loaded);
+                let v = self.b.value(Op::Target(AmdOp::TexelLoad { sparse, access }), &[descriptor, index], loaded);
                 Ok(Some(self.widened(v, ty)))
             }
             ImageOp::Store | ImageOp::Atomic(AtomicOp::Store) => {
                 let data = self.stored_as()?;
-                self.b.effect(Op::TexelStore { access }, &[descriptor, index, data]);
+                self.b.effect(Op::Target(AmdOp::TexelStore { access }), &[descriptor, index, data]);
                 Ok(None)
             }
             ImageOp::Atomic(op) => {
@@ -343,7 +343,7 @@ impl ImageLowering<'_, '_> {
                 let mut args: Values = smallvec![descriptor, index, data];
                 args.extend(self.operand(ImageOperand::AtomicCompare));
                 let ty = self.b.ty(data);
-                Ok(Some(self.b.value(Op::TexelAtomic { op, access }, &args, ty)))
+                Ok(Some(self.b.value(Op::Target(AmdOp::TexelAtomic { op, access }), &args, ty)))
             }
             op => Err(Error::unsupported(format!("{op:?} of a texel buffer"), "")),
         }
@@ -359,7 +359,7 @@ impl ImageLowering<'_, '_> {
         };
         let inst = self.mimg(MimgOp::GetResinfo, dim, 15);
         let image = self.need(ImageOperand::Image)?;
-        let info = self.b.value(Op::Mimg(inst), &[image, mip], Type::DESC4);
+        let info = self.b.value(Op::Target(AmdOp::Mimg(inst)), &[image, mip], Type::DESC4);
         match (self.image.dim, self.image.arrayed) {
             (Dim::Cube, true) => {
                 let (w, h) = (self.b.extract(info, 0), self.b.extract(info, 1));

@@ -10,7 +10,7 @@ use super::subgroup_scan::{self, all_lanes};
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{
-    AluOp, AmdOp, Bits, BlockCall, Builder, BuiltIn, Inst, Merge, Op, QuadSwap, ReduceOp, Shader, SubgroupOp,
+    AluOp, AmdOp, Bits, BlockCall, Builder, BuiltIn, Inst, LaneOp, Merge, Op, QuadSwap, ReduceOp, Shader, SubgroupOp,
     Terminator, Type, Value,
 };
 use crate::target::{Stage, WaveSize};
@@ -63,8 +63,8 @@ fn moved(b: &mut Builder<'_>, v: Value, mut primitive: impl FnMut(&mut Builder<'
     joined(b, &parts, ty)
 }
 
-pub(super) fn amd(b: &mut Builder<'_>, op: AmdOp, args: &[Value]) -> Value {
-    b.value(Op::Amd(op), args, Type::B32)
+pub(super) fn amd(b: &mut Builder<'_>, op: LaneOp, args: &[Value]) -> Value {
+    b.value(Op::Target(AmdOp::Lane(op)), args, Type::B32)
 }
 
 /// Type of a mask with one bit per lane of the wave.
@@ -78,11 +78,11 @@ const fn mask_type(wave: WaveSize) -> Type {
 /// The index of the current lane.
 fn lane_id(b: &mut Builder<'_>, wave: WaveSize) -> Value {
     let all = b.iconst(mask_type(wave), u64::MAX);
-    amd(b, AmdOp::MaskBitCount, &[all])
+    amd(b, LaneOp::MaskBitCount, &[all])
 }
 
 fn ballot(b: &mut Builder<'_>, v: Value, wave: WaveSize) -> Value {
-    b.value(Op::Amd(AmdOp::Ballot), &[v], mask_type(wave))
+    b.value(Op::Target(AmdOp::Lane(LaneOp::Ballot)), &[v], mask_type(wave))
 }
 
 fn any(b: &mut Builder<'_>, v: Value, wave: WaveSize) -> Value {
@@ -97,7 +97,7 @@ fn all(b: &mut Builder<'_>, v: Value, wave: WaveSize) -> Value {
 }
 
 fn dpp(b: &mut Builder<'_>, v: Value, ctrl: u16) -> Value {
-    let op = AmdOp::Dpp { ctrl, row_mask: 15, bank_mask: 15, bound_zero: true };
+    let op = LaneOp::Dpp { ctrl, row_mask: 15, bank_mask: 15, bound_zero: true };
     moved(b, v, |b, p| amd(b, op, &[p, p]))
 }
 
@@ -121,7 +121,7 @@ fn operation(b: &mut Builder<'_>, op: SubgroupOp, inst: &Inst, wave: WaveSize, s
             let v = arg(0)?;
             let mut equal = b.cbool(true);
             for p in pieces(b, v) {
-                let first = amd(b, AmdOp::ReadFirstLane, &[p]);
+                let first = amd(b, LaneOp::ReadFirstLane, &[p]);
                 let same = b.alu(AluOp::IEq, &[p, first]);
                 equal = b.alu(AluOp::IAnd, &[equal, same]);
             }
@@ -129,9 +129,9 @@ fn operation(b: &mut Builder<'_>, op: SubgroupOp, inst: &Inst, wave: WaveSize, s
         }
         SubgroupOp::Broadcast => {
             let lane = arg(1)?;
-            moved(b, arg(0)?, |b, p| amd(b, AmdOp::ReadLane, &[p, lane]))
+            moved(b, arg(0)?, |b, p| amd(b, LaneOp::ReadLane, &[p, lane]))
         }
-        SubgroupOp::BroadcastFirst => moved(b, arg(0)?, |b, p| amd(b, AmdOp::ReadFirstLane, &[p])),
+        SubgroupOp::BroadcastFirst => moved(b, arg(0)?, |b, p| amd(b, LaneOp::ReadFirstLane, &[p])),
         SubgroupOp::Shuffle => shuffle(b, arg(0)?, arg(1)?, wave),
         SubgroupOp::ShuffleXor => shuffle_xor(b, arg(0)?, arg(1)?, wave),
         SubgroupOp::ShuffleUp => {
@@ -186,7 +186,7 @@ fn operation(b: &mut Builder<'_>, op: SubgroupOp, inst: &Inst, wave: WaveSize, s
 
 /// In a fragment shader, makes helper lanes of the quads compute the operand too.
 fn in_whole_quads(b: &mut Builder<'_>, v: Value, stage: Stage) -> Value {
-    if stage == Stage::Fragment { moved(b, v, |b, p| amd(b, AmdOp::Wqm, &[p])) } else { v }
+    if stage == Stage::Fragment { moved(b, v, |b, p| amd(b, LaneOp::Wqm, &[p])) } else { v }
 }
 
 fn quad_broadcast(b: &mut Builder<'_>, v: Value, lane: Value) -> Value {
@@ -211,7 +211,7 @@ fn shuffle_xor(b: &mut Builder<'_>, v: Value, mask: Value, wave: WaveSize) -> Va
         Some(n @ 16..=31) => {
             // The other row of the pair, by a 4-bit selector per lane.
             let select = |first: u32| (0..8).map(|i| ((first + i) ^ (n as u32 & 15)) << (4 * i)).sum();
-            let op = AmdOp::PermlaneX16 { low: select(0), high: select(8), fetch_inactive: false };
+            let op = LaneOp::PermlaneX16 { low: select(0), high: select(8), fetch_inactive: false };
             moved(b, v, |b, p| amd(b, op, &[p, p]))
         }
         _ => {
@@ -225,7 +225,7 @@ fn shuffle_xor(b: &mut Builder<'_>, v: Value, mask: Value, wave: WaveSize) -> Va
 /// The value of any lane.
 fn shuffle(b: &mut Builder<'_>, v: Value, lane: Value, wave: WaveSize) -> Value {
     if b.shader.as_const(lane).is_some() {
-        return moved(b, v, |b, p| amd(b, AmdOp::ReadLane, &[p, lane]));
+        return moved(b, v, |b, p| amd(b, LaneOp::ReadLane, &[p, lane]));
     }
     match wave {
         WaveSize::W32 => permute(b, v, lane),
@@ -237,7 +237,7 @@ fn shuffle(b: &mut Builder<'_>, v: Value, lane: Value, wave: WaveSize) -> Value 
 fn permute(b: &mut Builder<'_>, v: Value, lane: Value) -> Value {
     let two = b.c32(2);
     let address = b.alu(AluOp::Shl, &[lane, two]);
-    moved(b, v, |b, p| amd(b, AmdOp::BPermute, &[address, p]))
+    moved(b, v, |b, p| amd(b, LaneOp::BPermute, &[address, p]))
 }
 
 /// In wave64 ds_bpermute reaches only the same half, so this is a loop over source lanes: each iteration reads the
@@ -257,9 +257,9 @@ fn shuffle_loop(b: &mut Builder<'_>, v: Value, lane: Value) -> Value {
     let before: SmallVec<[Value; 8]> = parts.iter().map(|_| b.shader.add_param(header, Type::B32)).collect();
     b.set_merge(Merge::Loop { merge: done, continue_to: next });
     let first = b.alu(AluOp::FindILsb, &[left]);
-    let wish = amd(b, AmdOp::ReadLane, &[lane, first]);
+    let wish = amd(b, LaneOp::ReadLane, &[lane, first]);
     let mine = b.alu(AluOp::IEq, &[wish, lane]);
-    let read: SmallVec<[Value; 8]> = parts.iter().map(|&p| amd(b, AmdOp::ReadLane, &[p, wish])).collect();
+    let read: SmallVec<[Value; 8]> = parts.iter().map(|&p| amd(b, LaneOp::ReadLane, &[p, wish])).collect();
     let served: SmallVec<[Value; 8]> =
         read.iter().zip(before).map(|(&read, before)| b.select(mine, read, before)).collect();
     let now = ballot(b, mine, WaveSize::W64);
@@ -293,7 +293,7 @@ fn builtin_value(
         BuiltIn::SubgroupId if stage == Stage::Compute => {
             let (index, shift) = (local_id::lane_order(b), b.c32(wave.lanes().trailing_zeros()));
             let wave_number = b.alu(AluOp::LShr, &[index, shift]);
-            amd(b, AmdOp::ReadFirstLane, &[wave_number])
+            amd(b, LaneOp::ReadFirstLane, &[wave_number])
         }
         BuiltIn::SubgroupEqMask
         | BuiltIn::SubgroupGeMask

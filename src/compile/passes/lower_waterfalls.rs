@@ -29,7 +29,9 @@ use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::uniform::Uniformity;
 use crate::ir::wave_wide::{WaveWide, is_of_wave};
-use crate::ir::{AluOp, AmdOp, Bits, BlockCall, BlockId, Builder, Inst, Merge, Op, Shader, Terminator, Type, Value};
+use crate::ir::{
+    AluOp, AmdOp, Bits, BlockCall, BlockId, Builder, Inst, LaneOp, Merge, Op, Shader, Terminator, Type, Value,
+};
 use crate::target::WaveSize;
 use crate::workspace::{Kept, List, take};
 use rustc_hash::FxHashMap;
@@ -234,7 +236,7 @@ fn around(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Reads, ty:
     let mut same = None;
     for read in reads.iter_mut().filter(|read| read.differs) {
         let ty = b.ty(read.root);
-        let first = b.value(Op::Amd(AmdOp::ReadFirstLane), &[read.root], ty);
+        let first = b.value(Op::Target(AmdOp::Lane(LaneOp::ReadFirstLane)), &[read.root], ty);
         read.first = Some(b.value(Op::Opaque, &[first], ty));
         for (own, other) in words(b, read.root).into_iter().zip(words(b, first)) {
             let equal = b.alu(AluOp::IEq, &[own, other]);
@@ -263,7 +265,7 @@ fn around(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Reads, ty:
 /// Emits the access for the lanes whose roots equal those of the first lane.
 fn access_by(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Reads, ty: Option<Type>) -> Option<Value> {
     for read in reads.iter_mut().filter(|read| read.first.is_none()) {
-        read.first = Some(b.value(Op::Amd(AmdOp::ReadFirstLane), &[read.root], b.ty(read.root)));
+        read.first = Some(b.value(Op::Target(AmdOp::Lane(LaneOp::ReadFirstLane)), &[read.root], b.ty(read.root)));
     }
     let mut args = inst.args.clone();
     let mut made = made.iter();

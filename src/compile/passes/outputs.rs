@@ -3,7 +3,7 @@
 
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{
-    BlockId, Builder, ExportTarget, NumericKind, Op, OutputSlot, RegClass, Shader, Terminator, Type, Value,
+    AmdOp, BlockId, Builder, ExportTarget, NumericKind, Op, OutputSlot, RegClass, Shader, Terminator, Type, Value,
 };
 use crate::metadata::interface::MAX_JOINT_VGPRS;
 use crate::workspace::{List, filled};
@@ -107,5 +107,5 @@ pub(super) fn fall_through(
 
 /// An export of 32-bit values.
 pub(super) fn push_export(b: &mut Builder<'_>, target: ExportTarget, enable: u8, values: [Value; 4], done: bool) {
-    b.effect(Op::Export { target, enable, compressed: false, done, valid_mask: false }, &values);
+    b.effect(Op::Target(AmdOp::Export { target, enable, compressed: false, done, valid_mask: false }), &values);
 }

@@ -4,7 +4,7 @@
 //! 2, 4 or 8 away in its row of 16 (DPP), then across the two rows of a half, then across the halves.
 
 use super::lower_subgroup::{Pieces, amd, joined, pieces};
-use crate::ir::{AluOp, AmdOp, Bits, Builder, ReduceOp, Type, Value};
+use crate::ir::{AluOp, Bits, Builder, LaneOp, ReduceOp, Type, Value};
 use crate::target::WaveSize;
 
 /// An intermediate value, in all lanes.
@@ -25,11 +25,11 @@ pub(super) fn all_lanes(
     let ty = b.ty(v);
     let identity = identity(b, op, ty);
     let identity = pieces(b, identity);
-    let on: Pieces = pieces(b, v).iter().zip(&identity).map(|(&p, &i)| amd(b, AmdOp::SetInactive, &[p, i])).collect();
+    let on: Pieces = pieces(b, v).iter().zip(&identity).map(|(&p, &i)| amd(b, LaneOp::SetInactive, &[p, i])).collect();
     let value = joined(b, &on, ty);
     let mut state = State { op: alu(op), ty, value, identity };
     steps(b, &mut state);
-    let off: Pieces = pieces(b, state.value).iter().map(|&p| amd(b, AmdOp::StrictWwm, &[p])).collect();
+    let off: Pieces = pieces(b, state.value).iter().map(|&p| amd(b, LaneOp::StrictWwm, &[p])).collect();
     joined(b, &off, ty)
 }
 
@@ -74,7 +74,7 @@ pub(super) fn exclusive(b: &mut Builder<'_>, s: &mut State, wave: WaveSize) {
         // DPP shifts do not cross rows, so the first lane of each row is written separately.
         for lane in (16..wave.lanes()).step_by(16) {
             let (below, to) = (read_lane(b, p, lane - 1), b.c32(lane));
-            shifted = amd(b, AmdOp::WriteLane, &[below, to, shifted]);
+            shifted = amd(b, LaneOp::WriteLane, &[below, to, shifted]);
         }
         shifted
     });
@@ -96,22 +96,22 @@ impl State {
 
 /// A value moved within rows; lanes without a source get the identity.
 fn row(b: &mut Builder<'_>, identity: Value, v: Value, ctrl: u16) -> Value {
-    amd(b, AmdOp::Dpp { ctrl, row_mask: 15, bank_mask: 15, bound_zero: false }, &[identity, v])
+    amd(b, LaneOp::Dpp { ctrl, row_mask: 15, bank_mask: 15, bound_zero: false }, &[identity, v])
 }
 
 /// The value itself in some rows, the identity in the others.
 fn rows(b: &mut Builder<'_>, identity: Value, v: Value, row_mask: u8) -> Value {
-    amd(b, AmdOp::Dpp { ctrl: 0xe4, row_mask, bank_mask: 15, bound_zero: false }, &[identity, v])
+    amd(b, LaneOp::Dpp { ctrl: 0xe4, row_mask, bank_mask: 15, bound_zero: false }, &[identity, v])
 }
 
 /// The value of one lane of the other row of the pair.
 fn other_row(b: &mut Builder<'_>, v: Value, selectors: u32, fetch_inactive: bool) -> Value {
-    amd(b, AmdOp::PermlaneX16 { low: selectors, high: selectors, fetch_inactive }, &[v, v])
+    amd(b, LaneOp::PermlaneX16 { low: selectors, high: selectors, fetch_inactive }, &[v, v])
 }
 
 fn read_lane(b: &mut Builder<'_>, v: Value, lane: u32) -> Value {
     let lane = b.c32(lane);
-    amd(b, AmdOp::ReadLane, &[v, lane])
+    amd(b, LaneOp::ReadLane, &[v, lane])
 }
 
 fn alu(op: ReduceOp) -> AluOp {

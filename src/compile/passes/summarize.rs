@@ -2,7 +2,7 @@
 
 use super::context::PassContext;
 use crate::error::Result;
-use crate::ir::{AtomicOp, Inst, MimgOp, Op, Resource, Shader, ShaderLevel};
+use crate::ir::{AmdOp, AtomicOp, Inst, MimgOp, Op, Resource, Shader, ShaderLevel};
 use crate::metadata::interface::{ResourceUse, StageKind};
 
 /// Sets facts that no single pass knows. Runs on lower-level code.
@@ -44,9 +44,11 @@ fn resources(list: &[Resource]) -> Vec<ResourceUse> {
 fn writes_memory(inst: &Inst) -> bool {
     let atomic = |op: AtomicOp| op != AtomicOp::Load;
     match inst.op {
-        Op::BufferStore { .. } | Op::GlobalStore { .. } | Op::TexelStore { .. } => true,
-        Op::BufferAtomic { op, .. } | Op::TexelAtomic { op, .. } | Op::GlobalAtomic { op, .. } => atomic(op),
-        Op::Mimg(m) => match m.op {
+        Op::BufferStore { .. } | Op::GlobalStore { .. } | Op::Target(AmdOp::TexelStore { .. }) => true,
+        Op::BufferAtomic { op, .. } | Op::Target(AmdOp::TexelAtomic { op, .. }) | Op::GlobalAtomic { op, .. } => {
+            atomic(op)
+        }
+        Op::Target(AmdOp::Mimg(m)) => match m.op {
             MimgOp::Store | MimgOp::StoreMip => true,
             MimgOp::Atomic(op) => atomic(op),
             _ => false,

@@ -4,7 +4,7 @@
 
 use super::shadow::Shadow;
 use crate::ir::number::decode;
-use crate::ir::{AmdOp, Bits};
+use crate::ir::{Bits, LaneOp};
 
 /// A change of coordinates, each with its error bound.
 pub(super) type Step = [(f64, f64); 3];
@@ -41,13 +41,13 @@ fn hit([x, y, z]: [f64; 3]) -> (i64, f64, f64, f64) {
 
 /// The result of a cube operation on a direction. It is exact, but which face a direction hits that is not known
 /// exactly is not known either; nor is it for NaN, and for denormals, which may be flushed before they are compared.
-pub(super) fn primitive(op: AmdOp, direction: [(u64, Shadow); 3]) -> (f64, Shadow) {
+pub(super) fn primitive(op: LaneOp, direction: [(u64, Shadow); 3]) -> (f64, Shadow) {
     let parts = direction.map(|(bits, _)| decode(bits, Bits::B32));
     let (face, s, t, major) = hit(parts);
     let result = match op {
-        AmdOp::CubeId => face as f64,
-        AmdOp::CubeS => s,
-        AmdOp::CubeT => t,
+        LaneOp::CubeId => face as f64,
+        LaneOp::CubeS => s,
+        LaneOp::CubeT => t,
         _ => 2.0 * major,
     };
     let plain = |x: &f64| *x == 0.0 || x.abs() >= f64::from(f32::MIN_POSITIVE);

@@ -2,7 +2,7 @@
 
 use super::super::Shader;
 use super::super::{
-    AluOp, AmdOp, Bits, BuiltIn, DescriptorPart, FpFlags, Inst, Interp, InterpPlace, LocalId, Op, Scope, Terminator,
+    AluOp, Bits, BuiltIn, DescriptorPart, FpFlags, Inst, Interp, InterpPlace, LaneOp, LocalId, Op, Scope, Terminator,
     Value,
 };
 use super::bits::of_float_bits;
@@ -13,6 +13,7 @@ use super::shadow::{Shadow, is_free, of_float};
 use super::wave::{ENDED, Stop, Wave, lanes as lanes_of};
 use super::{atomic, bounds, cube, lanes};
 use crate::error::{Context, Error, Result};
+use crate::ir::AmdOp;
 use crate::ir::number::{decode, encode, float, integer};
 use smallvec::SmallVec;
 
@@ -318,8 +319,10 @@ impl Machine<'_> {
                 self.set(wave, inst, lane, index, shadow);
             }
             Op::IsHelper => self.set(wave, inst, lane, wave.helpers >> lane & 1, Shadow::NONE),
-            Op::Amd(AmdOp::LiveMask) => self.set(wave, inst, lane, !wave.helpers >> lane & 1, Shadow::NONE),
-            Op::Amd(op @ (AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa)) => {
+            Op::Target(AmdOp::Lane(LaneOp::LiveMask)) => {
+                self.set(wave, inst, lane, !wave.helpers >> lane & 1, Shadow::NONE)
+            }
+            Op::Target(AmdOp::Lane(op @ (LaneOp::CubeId | LaneOp::CubeS | LaneOp::CubeT | LaneOp::CubeMa))) => {
                 let args = [0, 1, 2].map(|n| arg(wave, n));
                 let (number, shadow) = cube::primitive(*op, args);
                 self.set(wave, inst, lane, encode(number, Bits::B32), shadow);

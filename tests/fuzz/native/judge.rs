@@ -17,7 +17,7 @@ use dovetail::error::{Context, Error, ErrorKind, Result};
 use dovetail::ir::interp::Options;
 use dovetail::ir::parse::parse;
 use dovetail::ir::verify::verify;
-use dovetail::ir::{AmdOp, Op, Shader, Type};
+use dovetail::ir::{AmdOp, LaneOp, Op, Shader, Type};
 use dovetail::link::{EmitGlue, Placement, link};
 use dovetail::metadata::interface::{FragmentInput, FragmentReads, StageInterface, StageKind};
 use dovetail::proof::{KnownContents, bytes_of, interpreted};
@@ -170,7 +170,7 @@ impl Case<'_> {
 
 /// Whether whole-wave code has values of 64 bits.
 fn reduces_wide(shader: &Shader) -> bool {
-    let whole = shader.has(|op| matches!(op, Op::Amd(AmdOp::SetInactive)));
+    let whole = shader.has(|op| matches!(op, Op::Target(AmdOp::Lane(LaneOp::SetInactive))));
     whole && shader.values.iter().any(|value| value.ty == Type::B64)
 }
 

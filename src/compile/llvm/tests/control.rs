@@ -6,8 +6,8 @@ use crate::compile::request::TuningOptions;
 use crate::compile::watch::Unwatched;
 use crate::error::{ErrorKind, FullCompile};
 use crate::ir::{
-    Access, Align, AluOp, AmdOp, BlockCall, BufferKind, Builder, DenormMode, FenceOrder, Local, MemoryClasses, Merge,
-    Op, RegClass, RoundMode, Scope, Shader, Terminator, Type,
+    Access, Align, AluOp, AmdOp, BlockCall, BufferKind, Builder, DenormMode, FenceOrder, LaneOp, Local, MemoryClasses,
+    Merge, Op, RegClass, RoundMode, Scope, Shader, Terminator, Type,
 };
 use crate::target::{Gpu, Stage, WaveSize};
 
@@ -157,8 +157,13 @@ fn a_vertex_body_exports_and_returns() {
     let p = params(&shader);
     let mut b = Builder::new(&mut shader, Shader::ENTRY);
     let none = b.undef(Type::B32);
-    let export =
-        Op::Export { target: ExportTarget::Pos(0), enable: 7, compressed: false, done: true, valid_mask: false };
+    let export = Op::Target(AmdOp::Export {
+        target: ExportTarget::Pos(0),
+        enable: 7,
+        compressed: false,
+        done: true,
+        valid_mask: false,
+    });
     b.effect(export, &[p[8], p[9], p[10], none]);
     let short = b.convert(AluOp::Trunc, p[5], Type::B16);
     b.terminate(Terminator::Return(&[p[11], none, short]));
@@ -248,7 +253,9 @@ fn bad_shaders_give_errors_and_the_process_lives() {
     undefined.blocks[0].insts.remove(0);
     assert!(assembly(&undefined).unwrap_err().to_string().contains("v2 is used"));
 
-    compiles(&compute(WaveSize::W32, &[Type::B32], |b, _, v| vec![b.value(Op::Amd(AmdOp::StrictWwm), v, Type::B32)]));
+    compiles(&compute(WaveSize::W32, &[Type::B32], |b, _, v| {
+        vec![b.value(Op::Target(AmdOp::Lane(LaneOp::StrictWwm)), v, Type::B32)]
+    }));
 }
 
 #[test]

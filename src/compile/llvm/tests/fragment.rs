@@ -1,7 +1,7 @@
 //! Features of fragment shaders only.
 
 use super::{compiles, has, params, shader};
-use crate::ir::{Bits, Builder, ExportTarget, Op, RegClass, Shader, Terminator, Type, Value};
+use crate::ir::{AmdOp, Bits, Builder, ExportTarget, Op, RegClass, Shader, Terminator, Type, Value};
 use crate::target::{Stage, WaveSize};
 
 /// The sixteen hardware inputs, after user data and the primitive mask in s2.
@@ -22,8 +22,8 @@ fn attributes_are_interpolated() {
     for wave in [WaveSize::W32, WaveSize::W64] {
         let shader = fragment(wave, &[RegClass::Vgpr; 2], |b, p| {
             let (i, j) = (b.extract(p[4], 0), b.extract(p[4], 1));
-            let smooth = b.value(Op::Interp { attr: 3, channel: 1 }, &[i, j, p[2]], Type::B32);
-            let flat = b.value(Op::InterpMov { attr: 2, channel: 0, vertex: 2 }, &[p[2]], Type::B32);
+            let smooth = b.value(Op::Target(AmdOp::Interp { attr: 3, channel: 1 }), &[i, j, p[2]], Type::B32);
+            let flat = b.value(Op::Target(AmdOp::InterpMov { attr: 2, channel: 0, vertex: 2 }), &[p[2]], Type::B32);
             b.terminate(Terminator::Return(&[smooth, flat]));
         });
         let text = compiles(&shader);
@@ -52,7 +52,7 @@ fn every_export_target() {
             let shader = fragment(WaveSize::W64, &[], |b, p| {
                 let v = [p[11], p[12], p[13], p[14]];
                 let enable = 0xf;
-                b.effect(Op::Export { target, enable, compressed, done: true, valid_mask: true }, &v);
+                b.effect(Op::Target(AmdOp::Export { target, enable, compressed, done: true, valid_mask: true }), &v);
                 b.terminate(Terminator::Return(&[]));
             });
             let text = compiles(&shader);

@@ -2,7 +2,8 @@
 
 use super::{assembly, compiles, has, params, shader, store};
 use crate::ir::{
-    Access, AtomicOp, Bits, Builder, LodMode, MimgDim, MimgInst, MimgOp, Op, RegClass, Shader, Terminator, Type, Value,
+    Access, AmdOp, AtomicOp, Bits, Builder, LodMode, MimgDim, MimgInst, MimgOp, Op, RegClass, Shader, Terminator, Type,
+    Value,
 };
 use crate::target::{Stage, WaveSize};
 
@@ -46,10 +47,10 @@ fn around(inst: MimgInst, data: &[Type], ty: Option<Type>) -> Shader {
     operands.extend(data.iter().map(|&t| datum(&mut b, p[3], t)));
     operands.resize(inst.operands(), coord);
     if let Some(ty) = ty {
-        let v = b.value(Op::Mimg(inst), &operands, ty);
+        let v = b.value(Op::Target(AmdOp::Mimg(inst)), &operands, ty);
         store(&mut b, p[2], 0, v);
     } else {
-        b.effect(Op::Mimg(inst), &operands);
+        b.effect(Op::Target(AmdOp::Mimg(inst)), &operands);
     }
     b.terminate(Terminator::Return(&[]));
     shader

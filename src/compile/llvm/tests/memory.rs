@@ -2,8 +2,8 @@
 
 use super::{compiles, compute, has, params, shader, store};
 use crate::ir::{
-    Access, Align, AluOp, AtomicOp, Bits, BufferKind, Builder, ConstTable, Local, Op, RegClass, Shader, Terminator,
-    Type, Value,
+    Access, Align, AluOp, AmdOp, AtomicOp, Bits, BufferKind, Builder, ConstTable, Local, Op, RegClass, Shader,
+    Terminator, Type, Value,
 };
 use crate::target::{Stage, WaveSize};
 
@@ -74,7 +74,7 @@ fn a_descriptor_of_each_lane_gets_one_loop() {
         let mut b = Builder::new(&mut shader, Shader::ENTRY);
         let size = b.c32(16);
         let place = b.alu(AluOp::IMul, &[lane, size]);
-        let descriptor = b.value(Op::TableLoad { align: Align::A4 }, &[table, place], Type::DESC4);
+        let descriptor = b.value(Op::Target(AmdOp::TableLoad { align: Align::A4 }), &[table, place], Type::DESC4);
         let loaded = b.value(ssbo(PLAIN, Align::A4), &[descriptor, lane], Type::B32);
         b.effect(Op::BufferStore { align: Align::A4, access: PLAIN }, &[descriptor, size, loaded]);
         store(&mut b, out, 0, loaded);
@@ -124,7 +124,7 @@ fn atomics_of_every_memory() {
                     let with = |head: &[Value]| head.iter().chain(&data).copied().collect::<Vec<_>>();
                     let olds = [
                         b.value(Op::BufferAtomic { op, access }, &with(&[d, v[0]]), ty),
-                        b.value(Op::TexelAtomic { op, access }, &with(&[d, v[0]]), ty),
+                        b.value(Op::Target(AmdOp::TexelAtomic { op, access }), &with(&[d, v[0]]), ty),
                         b.value(Op::GlobalAtomic { op, access }, &with(&[v[1]]), ty),
                         b.value(Op::SharedAtomic(op), &with(&[v[0]]), ty),
                     ];
@@ -219,12 +219,12 @@ fn tables_are_read_by_scalar_loads_behind_the_code_s_own_address() {
     let p = params(&shader);
     let symbol = shader.symbol("doff_0_3_b");
     let mut b = Builder::new(&mut shader, Shader::ENTRY);
-    let high = b.value(Op::AddressHigh, &[], Type::B32);
+    let high = b.value(Op::Target(AmdOp::AddressHigh), &[], Type::B32);
     let pair = b.compose(&[p[0], high]);
     let base = b.bitcast(pair, Type::B64);
     let offset = b.value(Op::Reloc(symbol), &[], Type::B32);
-    let d = b.value(Op::TableLoad { align: Align::A16 }, &[base, offset], Type::DESC4);
-    let image = b.value(Op::TableLoad { align: Align::A16 }, &[base, offset], Type::DESC8);
+    let d = b.value(Op::Target(AmdOp::TableLoad { align: Align::A16 }), &[base, offset], Type::DESC4);
+    let image = b.value(Op::Target(AmdOp::TableLoad { align: Align::A16 }), &[base, offset], Type::DESC8);
     let size = b.extract(d, 2);
     store(&mut b, d, 0, size);
     store(&mut b, d, 64, image);
@@ -238,9 +238,9 @@ fn texels_and_typed_fetches() {
         let ty = Type::vector(Bits::B32, lanes).unwrap();
         for access in [Access::default(), COHERENT, DIVERGENT] {
             let text = compiles(&compute(WaveSize::W64, &[Type::B32], |b, d, v| {
-                let x = b.value(Op::TexelLoad { sparse: false, access }, &[d, v[0]], ty);
-                b.effect(Op::TexelStore { access }, &[d, v[0], x]);
-                vec![b.value(Op::TypedLoad { format: 77, offset: 16 }, &[d, v[0]], ty)]
+                let x = b.value(Op::Target(AmdOp::TexelLoad { sparse: false, access }), &[d, v[0]], ty);
+                b.effect(Op::Target(AmdOp::TexelStore { access }), &[d, v[0], x]);
+                vec![b.value(Op::Target(AmdOp::TypedLoad { format: 77, offset: 16 }), &[d, v[0]], ty)]
             }));
             has(&text, &["buffer_load_format_x", "buffer_store_format_x", "tbuffer_load_format_x"]);
         }

@@ -9,7 +9,7 @@ use crate::compile::native::mir::{
 };
 use crate::compile::native::plan::{Go, MaskId, MaskSource};
 use crate::error::{Error, Result};
-use crate::ir::{LowerInfo, Op as IrOp, Shader, Terminator, Type, Value};
+use crate::ir::{AmdOp, LowerInfo, Op as IrOp, Shader, Terminator, Type, Value};
 use crate::isa::Op;
 use crate::target::Stage;
 use crate::workspace::List;
@@ -23,7 +23,7 @@ impl Selector<'_> {
             let words: super::Dwords = made.of(n).iter().copied().map(OperandValue::Val).collect();
             self.set(param, &words);
         }
-        if self.prolog && self.shader.has(|op| matches!(op, IrOp::AddressHigh)) {
+        if self.prolog && self.shader.has(|op| matches!(op, IrOp::Target(AmdOp::AddressHigh))) {
             let high = self.f.value(RegisterClass::Scalar);
             self.f.entry.push(EntryValue { val: Some(high), reg: entry::address_high(facts) });
             self.f.address_high = Some(high);

@@ -9,7 +9,7 @@ use super::{Dwords, Operands, Selector, mask_run};
 use crate::compile::native::mir::{Cond, Extra, Opcode, Operand, OperandValue, Term, Val};
 use crate::compile::native::plan::Go;
 use crate::error::{Error, Result};
-use crate::ir::{Access, AmdOp, ExportTarget, LodMode, LowerInfo, MimgOp, Op as IrOp, Shader, Value};
+use crate::ir::{Access, AmdOp, ExportTarget, LaneOp, LodMode, LowerInfo, MimgOp, Op as IrOp, Shader, Value};
 use crate::isa::Op;
 use crate::target::Stage;
 use smallvec::SmallVec;
@@ -17,11 +17,11 @@ use smallvec::SmallVec;
 /// Whether an operation reads what other pixels of the quad have.
 fn needs_quad(op: &IrOp) -> bool {
     match op {
-        IrOp::Mimg(m) => {
+        IrOp::Target(AmdOp::Mimg(m)) => {
             let implicit = matches!(m.lod, LodMode::Implicit | LodMode::Bias);
             m.op == MimgOp::GetLod || implicit && matches!(m.op, MimgOp::Sample | MimgOp::Gather4)
         }
-        IrOp::Amd(AmdOp::Wqm) => true,
+        IrOp::Target(AmdOp::Lane(LaneOp::Wqm)) => true,
         _ => false,
     }
 }
@@ -29,7 +29,7 @@ fn needs_quad(op: &IrOp) -> bool {
 /// Whether the mask of live pixels is kept.
 pub(super) fn keeps_live(shader: &Shader) -> bool {
     shader.stage == Stage::Fragment
-        && shader.has(|op| needs_quad(op) || matches!(op, IrOp::DemoteIf | IrOp::Amd(AmdOp::LiveMask)))
+        && shader.has(|op| needs_quad(op) || matches!(op, IrOp::DemoteIf | IrOp::Target(AmdOp::Lane(LaneOp::LiveMask))))
 }
 
 impl Selector<'_> {

@@ -5,16 +5,16 @@ use super::{Dwords, Operands, PLAIN, Selector, mask_run, run_of};
 use crate::compile::native::mir::sources::is_literal;
 use crate::compile::native::mir::{Extra, Opcode, Operand, OperandValue};
 use crate::error::Result;
-use crate::ir::{AmdOp, Type, Value};
+use crate::ir::{LaneOp, Type, Value};
 use crate::isa::Op;
 use crate::isa::instruction::{Dpp16, Modifiers};
 
 impl Selector<'_> {
     /// A lane or cube primitive.
-    pub(super) fn lane_operation(&mut self, op: AmdOp, args: &[Value], result: Value) -> Result<()> {
+    pub(super) fn lane_operation(&mut self, op: LaneOp, args: &[Value], result: Value) -> Result<()> {
         match op {
-            AmdOp::ReadFirstLane => self.first_lane(args[0], result),
-            AmdOp::ReadLane => {
+            LaneOp::ReadFirstLane => self.first_lane(args[0], result),
+            LaneOp::ReadLane => {
                 let (word, lane) = (self.word(args[0])?, self.word(args[1])?);
                 // All lanes have the value. A copy to a vector register would be made in the active lanes only, and the
                 // lane that is read may be inactive.
@@ -31,7 +31,7 @@ impl Selector<'_> {
                 self.set_val(result, made[0]);
                 Ok(())
             }
-            AmdOp::WriteLane => {
+            LaneOp::WriteLane => {
                 let (value, lane, old) = (self.word(args[0])?, self.word(args[1])?, self.word(args[2])?);
                 let value = self.scalar(value);
                 let value = self.no_literal(value);
@@ -49,7 +49,7 @@ impl Selector<'_> {
                 self.set_val(result, made);
                 Ok(())
             }
-            AmdOp::Ballot => {
+            LaneOp::Ballot => {
                 let made = self.bool_of(args[0])?;
                 let mask = self.mask_from(made);
                 // Lanes that are inactive now may have been active where the condition was computed.
@@ -62,7 +62,7 @@ impl Selector<'_> {
                 self.set(result, &words);
                 Ok(())
             }
-            AmdOp::MaskBitCount => {
+            LaneOp::MaskBitCount => {
                 let words = self.words(args[0])?;
                 let mut made = OperandValue::Val(self.v(Op::VMbcntLoU32B32, &[words[0], OperandValue::Const(0)]));
                 if let Some(high) = words.get(1) {
@@ -71,7 +71,7 @@ impl Selector<'_> {
                 self.set(result, &[made]);
                 Ok(())
             }
-            AmdOp::Dpp { ctrl, row_mask, bank_mask, bound_zero } => {
+            LaneOp::Dpp { ctrl, row_mask, bank_mask, bound_zero } => {
                 let (old, source) = (self.word(args[0])?, self.word(args[1])?);
                 let source = self.vector(source);
                 let made = self.new_vector();
@@ -90,7 +90,7 @@ impl Selector<'_> {
                 self.set_val(result, made);
                 Ok(())
             }
-            AmdOp::PermlaneX16 { low, high, fetch_inactive } => {
+            LaneOp::PermlaneX16 { low, high, fetch_inactive } => {
                 let (old, source) = (self.word(args[0])?, self.word(args[1])?);
                 let source = self.vector(source);
                 let old = self.vector(old);
@@ -102,7 +102,7 @@ impl Selector<'_> {
                 self.set_val(result, made);
                 Ok(())
             }
-            AmdOp::BPermute => {
+            LaneOp::BPermute => {
                 let (lane, word) = (self.word(args[0])?, self.word(args[1])?);
                 let uses = [self.vector(lane), self.vector(word)];
                 let vals = self.vectors(1);
@@ -111,30 +111,30 @@ impl Selector<'_> {
                 Ok(())
             }
             // The whole shader runs in whole quad mode.
-            AmdOp::Wqm => {
+            LaneOp::Wqm => {
                 let words = self.words(args[0])?;
                 self.set(result, &words);
                 Ok(())
             }
-            AmdOp::LiveMask => {
+            LaneOp::LiveMask => {
                 let mask = self.live_mask()?;
                 self.set_bool(result, Bool::Mask(mask));
                 Ok(())
             }
-            AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa => {
+            LaneOp::CubeId | LaneOp::CubeS | LaneOp::CubeT | LaneOp::CubeMa => {
                 let words = self.only_words(args)?;
                 let op = match op {
-                    AmdOp::CubeId => Op::VCubeidF32,
-                    AmdOp::CubeS => Op::VCubescF32,
-                    AmdOp::CubeT => Op::VCubetcF32,
+                    LaneOp::CubeId => Op::VCubeidF32,
+                    LaneOp::CubeS => Op::VCubescF32,
+                    LaneOp::CubeT => Op::VCubetcF32,
                     _ => Op::VCubemaF32,
                 };
                 let val = self.v(op, &words);
                 self.set_val(result, val);
                 Ok(())
             }
-            AmdOp::SetInactive => self.set_inactive(args, result),
-            AmdOp::StrictWwm => self.strict_wwm(args, result),
+            LaneOp::SetInactive => self.set_inactive(args, result),
+            LaneOp::StrictWwm => self.strict_wwm(args, result),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::compile::native::mir::{Extra, Opcode, Operand, OperandValue, PhysReg,
 use crate::compile::native::widths::{SCALAR_LOADS, VECTOR_ACCESSES};
 use crate::error::{Error, Result};
 use crate::ir::{
-    Access, Align, AtomicOp, BufferKind, ConstTableId, FenceOrder, Inst, MemoryClasses, Op as IrOp, Scope, Value,
+    Access, Align, AmdOp, AtomicOp, BufferKind, ConstTableId, FenceOrder, Inst, MemoryClasses, Op as IrOp, Scope, Value,
 };
 use crate::isa::instruction::{CachePolicy, Fields, ScalarFields};
 use crate::isa::{CacheAccess, CacheScope, Counter, Op, WaitCounts};
@@ -17,7 +17,7 @@ impl Selector<'_> {
     pub(super) fn load(&mut self, op: &IrOp, args: &[Value], result: Value) -> Result<()> {
         match *op {
             IrOp::BufferLoad { kind, access, .. } => self.buffer_load(kind, access, args, result),
-            IrOp::TableLoad { align } => match self.linked_descriptor(args, result)? {
+            IrOp::Target(AmdOp::TableLoad { align }) => match self.linked_descriptor(args, result)? {
                 true => Ok(()),
                 false => self.load_at(args[0], Some(args[1]), align, constant_memory(), result),
             },
@@ -31,14 +31,14 @@ impl Selector<'_> {
             IrOp::SharedAtomic(op) => self.shared_atomic(op, args, Some(result)),
             IrOp::BufferAtomic { op, access } => self.buffer_atomic(op, access, args, Some(result)),
             IrOp::GlobalAtomic { op, access } => self.global_atomic(op, access, args, Some(result)),
-            IrOp::TexelAtomic { op, access } => self.texel_atomic(op, access, args, Some(result)),
-            IrOp::Interp { attr, channel } => self.interpolate(attr, channel, args, result),
-            IrOp::InterpMov { attr, channel, vertex } => self.flat(attr, channel, vertex, args, result),
-            IrOp::Amd(op) => self.lane_operation(op, args, result),
+            IrOp::Target(AmdOp::TexelAtomic { op, access }) => self.texel_atomic(op, access, args, Some(result)),
+            IrOp::Target(AmdOp::Interp { attr, channel }) => self.interpolate(attr, channel, args, result),
+            IrOp::Target(AmdOp::InterpMov { attr, channel, vertex }) => self.flat(attr, channel, vertex, args, result),
+            IrOp::Target(AmdOp::Lane(op)) => self.lane_operation(op, args, result),
             IrOp::ReadClock(scope) => self.clock(scope, result),
-            IrOp::Mimg(ref mimg) => self.mimg(mimg, args, Some(result)),
-            IrOp::TexelLoad { sparse, access } => self.texel_load(sparse, access, args, result),
-            IrOp::TypedLoad { format, offset } => self.typed_load(format, offset, args, result),
+            IrOp::Target(AmdOp::Mimg(ref mimg)) => self.mimg(mimg, args, Some(result)),
+            IrOp::Target(AmdOp::TexelLoad { sparse, access }) => self.texel_load(sparse, access, args, result),
+            IrOp::Target(AmdOp::TypedLoad { format, offset }) => self.typed_load(format, offset, args, result),
             _ => Err(Error::unsupported(format!("native: {}", name_of(op)), "")),
         }
     }
@@ -54,7 +54,7 @@ impl Selector<'_> {
             IrOp::SharedAtomic(op) => self.shared_atomic(op, args, None),
             IrOp::BufferAtomic { op, access } => self.buffer_atomic(op, access, args, None),
             IrOp::GlobalAtomic { op, access } => self.global_atomic(op, access, args, None),
-            IrOp::TexelAtomic { op, access } => self.texel_atomic(op, access, args, None),
+            IrOp::Target(AmdOp::TexelAtomic { op, access }) => self.texel_atomic(op, access, args, None),
             IrOp::Barrier { exec: Scope::Workgroup, .. } => {
                 self.isa(Op::SBarrier, &[], &[], Extra::Imm(0));
                 Ok(())
@@ -67,14 +67,14 @@ impl Selector<'_> {
                 self.fence(scope, order, classes);
                 Ok(())
             }
-            IrOp::Mimg(ref mimg) => self.mimg(mimg, args, None),
-            IrOp::TexelStore { access } => self.texel_store(access, args),
+            IrOp::Target(AmdOp::Mimg(ref mimg)) => self.mimg(mimg, args, None),
+            IrOp::Target(AmdOp::TexelStore { access }) => self.texel_store(access, args),
             IrOp::DemoteIf => self.demote(args[0]),
             // At the end of its block: see `ends`.
             IrOp::EndIfDead => Ok(()),
             // The layout has put the block where it belongs.
             IrOp::StayInLoop => Ok(()),
-            IrOp::Export { target, enable, compressed, done, valid_mask } => {
+            IrOp::Target(AmdOp::Export { target, enable, compressed, done, valid_mask }) => {
                 self.export(target, enable, compressed, (done, valid_mask), args)
             }
             ref op => Err(Error::unsupported(format!("native: {}", name_of(op)), "")),

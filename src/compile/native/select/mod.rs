@@ -36,7 +36,7 @@ use crate::compile::entry_facts::EntryFacts;
 use crate::error::{Context, Error, Result};
 use crate::ir::cfg::Cfg;
 use crate::ir::uniform::Uniformity;
-use crate::ir::{self, ConstTableId, InstId, Op as IrOp, Shader, Value};
+use crate::ir::{self, AmdOp, ConstTableId, InstId, Op as IrOp, Shader, Value};
 use crate::isa::Isa;
 use crate::isa::Op;
 use crate::metadata::interface::StageInterface;
@@ -287,7 +287,7 @@ impl Selector<'_> {
         // The address of the code comes first: the low halves of tables can then use the register of its low half,
         // which is next to the high half that all of them share.
         let insts = &shader.block(id).insts;
-        let is_address = |inst: &&InstId| matches!(shader.inst(**inst).op, IrOp::AddressHigh);
+        let is_address = |inst: &&InstId| matches!(shader.inst(**inst).op, IrOp::Target(AmdOp::AddressHigh));
         for &inst in insts.iter().filter(is_address).chain(insts.iter().filter(|inst| !is_address(inst))) {
             self.switch_lanes(shader.inst(inst).result);
             self.inst(inst).at(|| format!("{inst}"))?;
@@ -338,7 +338,7 @@ impl Selector<'_> {
                 self.set(result, &words);
             }
             IrOp::Reloc(symbol) => self.set(result, &[OperandValue::Reloc(*symbol)]),
-            IrOp::AddressHigh => {
+            IrOp::Target(AmdOp::AddressHigh) => {
                 let high = match self.f.address_high {
                     Some(high) => high,
                     None => {

@@ -8,14 +8,14 @@ use super::{Selector, mask_run};
 use crate::compile::native::layout::BlockLayout;
 use crate::compile::native::mir::{Extra, Operand, OperandValue};
 use crate::error::{Error, Result};
-use crate::ir::{AmdOp, Op as IrOp, Shader, Value};
+use crate::ir::{AmdOp, LaneOp, Op as IrOp, Shader, Value};
 use crate::isa::Op;
 use crate::workspace::{List, filled};
 
 /// By value, whether it comes from `set_inactive` and has not been through `strict_wwm`.
 pub(super) fn values(shader: &Shader, layout: &BlockLayout) -> List<bool> {
     let mut whole = filled(shader.values.len(), false);
-    if !shader.has(|op| matches!(op, IrOp::Amd(AmdOp::SetInactive))) {
+    if !shader.has(|op| matches!(op, IrOp::Target(AmdOp::Lane(LaneOp::SetInactive)))) {
         return whole;
     }
     for &id in &layout.order {
@@ -23,8 +23,8 @@ pub(super) fn values(shader: &Shader, layout: &BlockLayout) -> List<bool> {
             let inst = shader.inst(inst);
             let Some(result) = inst.result else { continue };
             whole[result.index()] = match inst.op {
-                IrOp::Amd(AmdOp::SetInactive) => true,
-                IrOp::Amd(AmdOp::StrictWwm) => false,
+                IrOp::Target(AmdOp::Lane(LaneOp::SetInactive)) => true,
+                IrOp::Target(AmdOp::Lane(LaneOp::StrictWwm)) => false,
                 _ => inst.args.iter().any(|v| whole[v.index()]),
             };
         }

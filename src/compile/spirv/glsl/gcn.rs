@@ -4,7 +4,7 @@ use super::super::cx::{Cx, LeafValues, SpirvInst};
 use super::super::float::FloatOps;
 use super::super::operands::set_result;
 use crate::error::{Error, Result};
-use crate::ir::{AluOp, AmdOp, FpFlags, Op as IrOp, Scope, Type, Value};
+use crate::ir::{AluOp, AmdOp, FpFlags, LaneOp, Op as IrOp, Scope, Type, Value};
 
 /// The name of the instruction set.
 pub(super) const SET: &str = "SPV_AMD_gcn_shader";
@@ -17,7 +17,7 @@ pub(super) fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     let results = match inst.literal(1)? {
         1 => {
             let direction = direction(cx, inst)?;
-            LeafValues::from_slice(&[cube(cx, AmdOp::CubeId, &direction)])
+            LeafValues::from_slice(&[cube(cx, LaneOp::CubeId, &direction)])
         }
         2 => coordinates(cx, inst)?,
         // The time of the compute unit, as a clock of the subgroup.
@@ -30,12 +30,12 @@ pub(super) fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
 /// What a texture of one face is sampled with: from 0 to 1 across the face.
 fn coordinates(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<LeafValues> {
     let direction = direction(cx, inst)?;
-    let major = cube(cx, AmdOp::CubeMa, &direction);
+    let major = cube(cx, LaneOp::CubeMa, &direction);
     // The hardware gives twice the major axis, with its sign. As it addresses a cube: by the reciprocal.
     let twice = cx.b.f1(AluOp::FAbs, major);
     cx.b.fp = cx.b.fp.with(FpFlags::ALLOW_RECIPROCAL);
     let half = cx.b.fk(twice, 0.5);
-    Ok([AmdOp::CubeS, AmdOp::CubeT]
+    Ok([LaneOp::CubeS, LaneOp::CubeT]
         .into_iter()
         .map(|axis| {
             let along = cube(cx, axis, &direction);
@@ -53,6 +53,6 @@ fn direction(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<LeafValues> {
     Ok(direction)
 }
 
-fn cube(cx: &mut Cx<'_>, op: AmdOp, direction: &[Value]) -> Value {
-    cx.b.value(IrOp::Amd(op), direction, Type::B32)
+fn cube(cx: &mut Cx<'_>, op: LaneOp, direction: &[Value]) -> Value {
+    cx.b.value(IrOp::Target(AmdOp::Lane(op)), direction, Type::B32)
 }
