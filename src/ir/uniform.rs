@@ -34,6 +34,8 @@ pub struct Uniformity {
     cfg: Arc<Cfg>,
     /// By loop, whether lanes leave it in different iterations.
     divergent_exit: Kept<Vec<bool>>,
+    /// By loop, of it and those around it: the innermost one that lanes leave in different iterations, and its depth.
+    left_apart: Kept<Vec<Option<(u32, u32)>>>,
     /// Scratch variables.
     locals: Locals,
 }
@@ -57,6 +59,7 @@ impl Uniformity {
             home: filled(shader.values.len(), Shader::ENTRY),
             locals: Locals::new(shader, &cfg),
             divergent_exit: filled(cfg.loops().len(), false),
+            left_apart: filled(cfg.loops().len(), None),
             cfg: Arc::clone(&cfg),
         };
         for id in shader.block_ids() {
@@ -95,8 +98,27 @@ impl Uniformity {
     /// Whether lanes in `block` may have this value from different iterations of a loop that they have left.
     pub fn leaves_apart(&self, v: Value, block: BlockId) -> bool {
         let loops = self.cfg.loops();
-        let left = |&l: &u32| self.divergent_exit[l as usize] && !loops.around(block).contains(&l);
-        loops.around(self.home[v.index()]).iter().any(left)
+        let innermost = loops.around(self.home[v.index()]).last();
+        // If the block is in this loop, it is in those around it too.
+        let left = innermost.and_then(|l| self.left_apart[*l as usize]);
+        left.is_some_and(|(l, depth)| loops.around(block).get(depth as usize) != Some(&l))
+    }
+
+    /// Records that lanes leave a loop in different iterations; returns whether that is new.
+    fn leave_loop_apart(&mut self, l: u32) -> bool {
+        if std::mem::replace(&mut self.divergent_exit[l as usize], true) {
+            return false;
+        }
+        let loops = self.cfg.loops();
+        let depth = loops.around(loops.header(l)).len() - 1;
+        for inner in l..loops.len() as u32 {
+            let is_inside = loops.around(loops.header(inner)).get(depth) == Some(&l);
+            let known = self.left_apart[inner as usize];
+            if is_inside && known.is_none_or(|(_, other)| (other as usize) < depth) {
+                self.left_apart[inner as usize] = Some((l, depth as u32));
+            }
+        }
+        true
     }
 
     /// Runs to the fixpoint: divergence only ever grows.
@@ -165,7 +187,7 @@ impl Uniformity {
             }
             for (depth, (&l, round)) in loops.iter().zip(&parted.rounds).enumerate() {
                 let leaves = parted.outermost as usize <= depth;
-                if round.is_some() && leaves && !std::mem::replace(&mut self.divergent_exit[l as usize], true) {
+                if round.is_some() && leaves && self.leave_loop_apart(l) {
                     todo.push(reach.exits.of(l as usize).iter().copied());
                     depths.push(depth);
                 }

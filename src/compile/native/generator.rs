@@ -189,7 +189,9 @@ fn scheduled(
             break;
         }
         let allocated = match allocate(&function, limits) {
-            Ok(allocated) if random || is_worth(&stats, &allocated) => return Ok((function, allocated)),
+            Ok(allocated) if random || allocated.masks_left || is_worth(&stats, &allocated) => {
+                return Ok((function, allocated));
+            }
             Ok(allocated) => Some(allocated),
             Err(error) if !matches!(error.kind(), ErrorKind::Unsupported { .. }) => return Err(error),
             Err(_) => None,

@@ -53,6 +53,8 @@ pub struct Allocated {
     pub origin: List<Option<u32>>,
     /// Whether values were spilled to scratch memory or to lanes of vector registers.
     pub spilled: bool,
+    /// Whether lane masks left their registers: there are more of them than any order of the code could keep.
+    pub masks_left: bool,
 }
 
 /// The registers that values of a function may have: without those of its scratch descriptor.
@@ -111,6 +113,7 @@ fn with_fewer(fewer: &Fewer, limits: RegisterLimits) -> Result<Allocated> {
     let mut made = with_masks(&fewer.function, &mut None, lower)?;
     lower_lanes(&mut made.function, fewer.vectors, limits);
     trace_back(&mut made.origin, &fewer.origin);
+    made.masks_left = true;
     Ok(made)
 }
 
@@ -205,7 +208,7 @@ fn finish(
         lower_lanes(&mut function, spilled.lane_registers, limits);
         trace_back(&mut origin, &spilled.origin);
     }
-    Allocated { function, origin, spilled: spilled.is_some() }
+    Allocated { function, origin, spilled: spilled.is_some(), masks_left: false }
 }
 
 /// Replaces the indices in `origin`, which are of a rewritten function, with those of the original: `before` has the
