@@ -43,7 +43,7 @@ pub const COMPILER: Sources = Sources {
         // Only in tests.
         "compile/opt/rules_proof.rs",
         // Observers see the output of each phase, and cannot change it.
-        "compile/watch.rs",
+        "ir/watch.rs",
         // Transport of requests to a compiler process.
         "compile/worker",
         // The reference for the front end.
@@ -68,7 +68,7 @@ pub const COMPILER: Sources = Sources {
         "compile/native/check_alloc",
         "compile/native/graph",
         "compile/native/mir/verify.rs",
-        "compile/watch.rs",
+        "ir/watch.rs",
         "error.rs",
     ],
     crates: &["inkwell", "llvm-sys", "object", "rmp-serde", "rmpv", "rspirv", "serde", "spirv"],

@@ -10,8 +10,8 @@ use dovetail::check::estimate;
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{GeneratorKind, Module, StageRequest};
 use dovetail::compile::unlinked::Remarks;
-use dovetail::compile::watch::{Timings, Unwatched};
 use dovetail::compile::{Compiler, StageElf};
+use dovetail::ir::watch::{Timings, Unwatched};
 use serde::Serialize;
 use std::hint::black_box;
 

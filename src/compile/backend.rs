@@ -7,8 +7,8 @@
 
 use super::passes::LoweredShader;
 use super::request::TuningOptions;
-use super::watch::Watch;
 use crate::error::Result;
+use crate::ir::watch::Watch;
 use crate::isa::{Register, RegisterSet};
 use crate::metadata::interface::{ResultSource, StageInterface};
 use crate::metadata::notes::MetadataFields;

@@ -13,10 +13,10 @@ use super::passes::LoweredShader;
 #[cfg(any(feature = "llvm", feature = "native"))]
 use super::request::GeneratorKind;
 use super::request::TuningOptions;
-use super::watch::Watch;
 #[cfg(not(all(feature = "llvm", feature = "native")))]
 use crate::error::Error;
 use crate::error::Result;
+use crate::ir::watch::Watch;
 use crate::metadata::interface::StageInterface;
 
 /// All built-in generators.
@@ -34,6 +34,25 @@ impl BuiltInCompiler {
 }
 
 impl Default for BuiltInCompiler {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Compiles in this process with LLVM, which can end it: use a worker where that must not happen.
+#[cfg(feature = "llvm")]
+pub type LlvmCompiler = StageCompiler<Llvm>;
+
+#[cfg(feature = "llvm")]
+impl LlvmCompiler {
+    /// A compiler with the linked LLVM.
+    pub fn new() -> Self {
+        Self::with(Llvm)
+    }
+}
+
+#[cfg(feature = "llvm")]
+impl Default for LlvmCompiler {
     fn default() -> Self {
         Self::new()
     }

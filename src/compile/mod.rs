@@ -31,8 +31,6 @@ pub mod passes;
 pub mod spirv;
 #[cfg(feature = "compiler")]
 pub mod unlinked;
-#[cfg(feature = "compiler")]
-pub mod watch;
 #[cfg(feature = "service")]
 pub mod worker;
 

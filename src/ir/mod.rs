@@ -61,6 +61,7 @@ pub mod uniform;
 mod uniform_locals;
 mod uniform_ways;
 pub mod verify;
+pub mod watch;
 pub mod wave_wide;
 mod words;
 

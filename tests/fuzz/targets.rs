@@ -15,7 +15,7 @@ use dovetail::cache::{Key, entry};
 #[cfg(any(feature = "native", feature = "llvm"))]
 use dovetail::compile::Compiler;
 #[cfg(feature = "llvm")]
-use dovetail::compile::llvm::LlvmCompiler;
+use dovetail::compile::generators::LlvmCompiler;
 use dovetail::compile::passes;
 use dovetail::compile::request::{CompilerId, KnownState, Module, StageRequest, TuningOptions, default_wave};
 use dovetail::compile::spirv::{reflect, translate};

@@ -10,8 +10,8 @@ use dovetail::compile::native::Native;
 use dovetail::compile::passes::LoweredShader;
 use dovetail::compile::request::{GeneratorKind, Module, StageRequest, TuningOptions};
 use dovetail::compile::unlinked::Remarks;
-use dovetail::compile::watch::Watch;
 use dovetail::error::{Error, ErrorKind, Result};
+use dovetail::ir::watch::Watch;
 use dovetail::metadata::interface::StageInterface;
 use dovetail::target::{Stage, WaveSize};
 

@@ -9,8 +9,8 @@ use dovetail::compile::native::Native;
 use dovetail::compile::passes;
 use dovetail::compile::request::{KnownState, Module, StageRequest, TuningOptions};
 use dovetail::compile::spirv::{reflect, translate};
-use dovetail::compile::watch::Unwatched;
 use dovetail::error::{Error, ErrorKind};
+use dovetail::ir::watch::Unwatched;
 use dovetail::target::{Gpu, Stage, WaveSize};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -113,7 +113,7 @@ fn what_inlines_to_hundreds_of_thousands_of_instructions_compiles() {
 fn what_is_too_much_for_llvm_gets_simple_code() {
     use crate::shapes::{cyclic_phis, memory_in_turn, multiplies, products_and_sums, switch};
     use dovetail::compile::Compiler;
-    use dovetail::compile::llvm::LlvmCompiler;
+    use dovetail::compile::generators::LlvmCompiler;
     use dovetail::compile::unlinked::Remarks;
     let compile = |bytes: Vec<u8>| {
         let module = Module::new(bytes).expect("a module");

@@ -5,10 +5,10 @@
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{CompilerId, GeneratorKind, Module, Scheduling, StageRequest, TuningOptions};
 use dovetail::compile::unlinked::Remarks;
-use dovetail::compile::watch::{Made, Watch};
 use dovetail::compile::{Compiler, StageElf};
 use dovetail::error::{Context, Error, Result};
 use dovetail::ir::verify::verify_between;
+use dovetail::ir::watch::{Made, Watch};
 
 /// Compiles every request with one generator.
 pub struct ChosenCompiler {

@@ -4,6 +4,7 @@
 //! rest of the shader. So shift amounts are masked, and conversions are frozen.
 
 use super::values::{Cx, Llvm};
+use crate::compile::llvm::values::Built;
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, FpFlags, Inst, Type, Value};
 use inkwell::values::{FastMathFlags, FloatValue, IntValue};
@@ -20,11 +21,11 @@ impl<'c> Cx<'_, 'c> {
         }
         if let Some(predicate) = int_predicate(op) {
             let (a, b) = (self.i(args[0])?, self.i(args[1])?);
-            return Ok(self.b.build_int_compare(predicate, a, b, "")?.into());
+            return Ok(self.b.build_int_compare(predicate, a, b, "").built()?.into());
         }
         if let Some(predicate) = float_predicate(op) {
             let (a, b) = (self.f(args[0])?, self.f(args[1])?);
-            return Ok(self.b.build_float_compare(predicate, a, b, "")?.into());
+            return Ok(self.b.build_float_compare(predicate, a, b, "").built()?.into());
         }
         match op {
             A::Select => self.select(args),
@@ -43,7 +44,7 @@ impl<'c> Cx<'_, 'c> {
         } else {
             (self.int(args[1])?, self.int(args[2])?)
         };
-        Ok(self.b.build_select(cond, a, b, "")?)
+        Ok(self.b.build_select(cond, a, b, "").built()?)
     }
 
     fn int_convert(&self, op: AluOp, v: IntValue<'c>, ty: Type) -> Result<Llvm<'c>> {
@@ -51,9 +52,9 @@ impl<'c> Cx<'_, 'c> {
         let target = self.int_bits(to)?;
         Ok(match op {
             _ if from == to => v.into(),
-            AluOp::SExt if from < to => self.b.build_int_s_extend(v, target, "")?.into(),
-            _ if from < to => self.b.build_int_z_extend(v, target, "")?.into(),
-            _ => self.b.build_int_truncate(v, target, "")?.into(),
+            AluOp::SExt if from < to => self.b.build_int_s_extend(v, target, "").built()?.into(),
+            _ if from < to => self.b.build_int_z_extend(v, target, "").built()?.into(),
+            _ => self.b.build_int_truncate(v, target, "").built()?.into(),
         })
     }
 
@@ -64,14 +65,14 @@ impl<'c> Cx<'_, 'c> {
             A::F2S | A::F2U => {
                 let (x, target) = (self.f(v)?, self.int_bits(ty.bits().count())?);
                 let n = if op == A::F2S {
-                    b.build_float_to_signed_int(x, target, "")?
+                    b.build_float_to_signed_int(x, target, "").built()?
                 } else {
-                    b.build_float_to_unsigned_int(x, target, "")?
+                    b.build_float_to_unsigned_int(x, target, "").built()?
                 };
                 self.freeze(n.into())
             }
-            A::S2F => Ok(b.build_signed_int_to_float(self.i(v)?, self.float_bits(ty.bits())?, "")?.into()),
-            A::U2F => Ok(b.build_unsigned_int_to_float(self.i(v)?, self.float_bits(ty.bits())?, "")?.into()),
+            A::S2F => Ok(b.build_signed_int_to_float(self.i(v)?, self.float_bits(ty.bits())?, "").built()?.into()),
+            A::U2F => Ok(b.build_unsigned_int_to_float(self.i(v)?, self.float_bits(ty.bits())?, "").built()?.into()),
             _ => self.float_resize(self.f(v)?, ty.bits()),
         }
     }
@@ -80,8 +81,8 @@ impl<'c> Cx<'_, 'c> {
         let (from, target) = (x.get_type(), self.float_bits(to)?);
         Ok(match from.get_bit_width().cmp(&to.count()) {
             Ordering::Equal => x.into(),
-            Ordering::Less => self.b.build_float_ext(x, target, "")?.into(),
-            Ordering::Greater => self.b.build_float_trunc(x, target, "")?.into(),
+            Ordering::Less => self.b.build_float_ext(x, target, "").built()?.into(),
+            Ordering::Greater => self.b.build_float_trunc(x, target, "").built()?.into(),
         })
     }
 

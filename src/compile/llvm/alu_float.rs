@@ -4,6 +4,7 @@
 //! Without `NoContraction`, products and sums are marked `contract`; nothing fuses unless both are.
 
 use super::values::{Cx, Llvm, as_vector};
+use crate::compile::llvm::values::Built;
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, FpFlags, Value};
 use inkwell::values::FloatValue;
@@ -27,11 +28,11 @@ impl<'c> Cx<'_, 'c> {
         };
         let unary = |name: &str| self.call_same(name, &[x.into()]);
         Ok(match op {
-            A::FAdd => self.with_flags(b.build_float_add(x, y, "")?, flags)?.into(),
-            A::FSub => self.with_flags(b.build_float_sub(x, y, "")?, flags)?.into(),
-            A::FMul => self.with_flags(b.build_float_mul(x, y, "")?, flags)?.into(),
+            A::FAdd => self.with_flags(b.build_float_add(x, y, "").built()?, flags)?.into(),
+            A::FSub => self.with_flags(b.build_float_sub(x, y, "").built()?, flags)?.into(),
+            A::FMul => self.with_flags(b.build_float_mul(x, y, "").built()?, flags)?.into(),
             A::FFma => self.call_same("llvm.fma", &[x.into(), y.into(), self.f(Self::arg(args, 2)?)?.into()])?,
-            A::FNeg => b.build_float_neg(x, "")?.into(),
+            A::FNeg => b.build_float_neg(x, "").built()?.into(),
             A::FAbs => unary("llvm.fabs")?,
             A::FCopySign => self.call_same("llvm.copysign", &[x.into(), y.into()])?,
             A::FFloor => unary("llvm.floor")?,
@@ -62,7 +63,11 @@ impl<'c> Cx<'_, 'c> {
         let int = if bits == Bits::B16 { self.ctx.i16_type() } else { self.i32_type() };
         let n = self.call("llvm.amdgcn.frexp.exp", &[int.into(), x.get_type().into()], &[x.into()])?;
         let n = super::values::as_int(n)?;
-        if bits == Bits::B16 { Ok(self.b.build_int_s_extend(n, self.i32_type(), "")?.into()) } else { Ok(n.into()) }
+        if bits == Bits::B16 {
+            Ok(self.b.build_int_s_extend(n, self.i32_type(), "").built()?.into())
+        } else {
+            Ok(n.into())
+        }
     }
 
     fn pack(&self, name: &str, x: FloatValue<'c>, y: FloatValue<'c>) -> Result<Llvm<'c>> {

@@ -1,6 +1,7 @@
 //! Integer arithmetic and comparisons as LLVM instructions.
 
 use super::values::{Cx, Llvm, as_int};
+use crate::compile::llvm::values::Built;
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Value};
 use inkwell::IntPredicate;
@@ -19,22 +20,23 @@ impl<'c> Cx<'_, 'c> {
             Some(&y) => self.i(y)?,
             None => ty.const_zero(),
         };
-        let amount = || -> Result<IntValue<'c>> { Ok(b.build_and(y, ty.const_int(u64::from(width - 1), false), "")?) };
+        let amount =
+            || -> Result<IntValue<'c>> { Ok(b.build_and(y, ty.const_int(u64::from(width - 1), false), "").built()?) };
         Ok(match op {
-            A::IAdd => b.build_int_add(x, y, "")?.into(),
-            A::ISub => b.build_int_sub(x, y, "")?.into(),
-            A::IMul => b.build_int_mul(x, y, "")?.into(),
+            A::IAdd => b.build_int_add(x, y, "").built()?.into(),
+            A::ISub => b.build_int_sub(x, y, "").built()?.into(),
+            A::IMul => b.build_int_mul(x, y, "").built()?.into(),
             A::UMulHigh => self.mul_high(x, y, false)?,
             A::SMulHigh => self.mul_high(x, y, true)?,
-            A::INeg => b.build_int_sub(ty.const_zero(), x, "")?.into(),
+            A::INeg => b.build_int_sub(ty.const_zero(), x, "").built()?.into(),
             A::IAbs => self.call("llvm.abs", &[ty.into()], &[x.into(), self.cbool(false).into()])?,
-            A::IAnd => b.build_and(x, y, "")?.into(),
-            A::IOr => b.build_or(x, y, "")?.into(),
-            A::IXor => b.build_xor(x, y, "")?.into(),
-            A::INot => b.build_not(x, "")?.into(),
-            A::Shl => b.build_left_shift(x, amount()?, "")?.into(),
-            A::LShr => b.build_right_shift(x, amount()?, false, "")?.into(),
-            A::AShr => b.build_right_shift(x, amount()?, true, "")?.into(),
+            A::IAnd => b.build_and(x, y, "").built()?.into(),
+            A::IOr => b.build_or(x, y, "").built()?.into(),
+            A::IXor => b.build_xor(x, y, "").built()?.into(),
+            A::INot => b.build_not(x, "").built()?.into(),
+            A::Shl => b.build_left_shift(x, amount()?, "").built()?.into(),
+            A::LShr => b.build_right_shift(x, amount()?, false, "").built()?.into(),
+            A::AShr => b.build_right_shift(x, amount()?, true, "").built()?.into(),
             A::UMin => self.call_same("llvm.umin", &[x.into(), y.into()])?,
             A::UMax => self.call_same("llvm.umax", &[x.into(), y.into()])?,
             A::SMin => self.call_same("llvm.smin", &[x.into(), y.into()])?,
@@ -72,14 +74,14 @@ impl<'c> Cx<'_, 'c> {
         let width = x.get_type().get_bit_width();
         let wide = self.int_bits(2 * width)?;
         let extend = |v| if signed { b.build_int_s_extend(v, wide, "") } else { b.build_int_z_extend(v, wide, "") };
-        let product = b.build_int_mul(extend(x)?, extend(y)?, "")?;
-        let high = b.build_right_shift(product, wide.const_int(u64::from(width), false), false, "")?;
-        Ok(b.build_int_truncate(high, x.get_type(), "")?.into())
+        let product = b.build_int_mul(extend(x).built()?, extend(y).built()?, "").built()?;
+        let high = b.build_right_shift(product, wide.const_int(u64::from(width), false), false, "").built()?;
+        Ok(b.build_int_truncate(high, x.get_type(), "").built()?.into())
     }
 
     fn carry(&self, name: &str, x: IntValue<'c>, y: IntValue<'c>) -> Result<Llvm<'c>> {
         let pair = self.call_same(name, &[x.into(), y.into()])?;
-        Ok(self.b.build_extract_value(pair.into_struct_value(), 1, "")?)
+        Ok(self.b.build_extract_value(pair.into_struct_value(), 1, "").built()?)
     }
 
     /// A small number of any width as 32 bits.
@@ -89,14 +91,14 @@ impl<'c> Cx<'_, 'c> {
 
     /// `n` as 32 bits, or -1 if `x` has no set bits.
     fn found(&self, x: IntValue<'c>, n: IntValue<'c>) -> Result<Llvm<'c>> {
-        let none = self.b.build_int_compare(IntPredicate::EQ, x, x.get_type().const_zero(), "")?;
-        Ok(self.b.build_select(none, self.i32_type().const_all_ones(), self.to_b32(n)?, "")?)
+        let none = self.b.build_int_compare(IntPredicate::EQ, x, x.get_type().const_zero(), "").built()?;
+        Ok(self.b.build_select(none, self.i32_type().const_all_ones(), self.to_b32(n)?, "").built()?)
     }
 
     fn find_msb(&self, x: IntValue<'c>) -> Result<Llvm<'c>> {
         let ty = x.get_type();
         let zeros = as_int(self.call("llvm.ctlz", &[ty.into()], &[x.into(), self.cbool(true).into()])?)?;
         let top = ty.const_int(u64::from(ty.get_bit_width() - 1), false);
-        self.found(x, self.b.build_int_sub(top, zeros, "")?)
+        self.found(x, self.b.build_int_sub(top, zeros, "").built()?)
     }
 }

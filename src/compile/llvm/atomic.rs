@@ -7,6 +7,7 @@
 use super::buffer::{load_policy, store_policy};
 use super::ffi::{self, RmwOp};
 use super::values::{Cx, Llvm};
+use crate::compile::llvm::values::Built;
 use crate::error::{Error, Result};
 use crate::ir::{Access, AtomicOp, Bits, Value};
 use inkwell::AtomicOrdering;
@@ -71,7 +72,7 @@ impl<'c> Cx<'_, 'c> {
         let bytes = bits.bytes();
         let rmw = match op {
             A::Load => {
-                let value = self.b.build_load(self.int_bits(bits.count())?, pointer, "")?;
+                let value = self.b.build_load(self.int_bits(bits.count())?, pointer, "").built()?;
                 if let Some(inst) = value.as_instruction_value() {
                     let fail = |e| Error::bug(format!("atomic load: {e}"));
                     inst.set_alignment(bytes).map_err(fail)?;
@@ -82,14 +83,11 @@ impl<'c> Cx<'_, 'c> {
             }
             A::CompareExchange => {
                 let (new, compare) = (self.i(Self::arg(data, 0)?)?, self.i(Self::arg(data, 1)?)?);
-                let pair = self.b.build_cmpxchg(
-                    pointer,
-                    compare,
-                    new,
-                    AtomicOrdering::Monotonic,
-                    AtomicOrdering::Monotonic,
-                )?;
-                return Ok(self.b.build_extract_value(pair, 0, "")?);
+                let pair = self
+                    .b
+                    .build_cmpxchg(pointer, compare, new, AtomicOrdering::Monotonic, AtomicOrdering::Monotonic)
+                    .built()?;
+                return Ok(self.b.build_extract_value(pair, 0, "").built()?);
             }
             A::Store => return Err(Error::bug("an atomic store is an exchange")),
             A::Exchange => RmwOp::LLVMAtomicRMWBinOpXchg,

@@ -6,6 +6,7 @@
 //! on into the code after it.
 
 use super::values::{Cx, Llvm, as_int, poison};
+use crate::compile::llvm::values::Built;
 use crate::error::{Error, Result};
 use crate::ir::{BlockCall, BlockId, Op, RegClass, Shader, Terminator, Type, Value, ValueDef};
 use inkwell::basic_block::BasicBlock;
@@ -78,7 +79,7 @@ impl<'c> Blocks<'c> {
             for &param in &shader.block(id).params {
                 let ty = shader.ty(param);
                 let ty = if floats[param.index()] { cx.float_type(ty)? } else { cx.int_type(ty)? };
-                let phi = cx.b.build_phi(ty, "")?;
+                let phi = cx.b.build_phi(ty, "").built()?;
                 phis[id.index()].push(phi);
                 cx.values[param.index()] = Some(phi.as_basic_value());
             }
@@ -123,7 +124,7 @@ impl<'c> Blocks<'c> {
             }
             let next = cx.ctx.append_basic_block(cx.function, "stay");
             let never = cx.never()?;
-            cx.b.build_conditional_branch(never, self.block(header)?, next)?;
+            cx.b.build_conditional_branch(never, self.block(header)?, next).built()?;
             cx.b.position_at_end(next);
         }
         Ok(())
@@ -133,13 +134,13 @@ impl<'c> Blocks<'c> {
         match term {
             Terminator::Jump(call) => {
                 let to = self.edge(cx, call, false)?;
-                cx.b.build_unconditional_branch(to)?;
+                cx.b.build_unconditional_branch(to).built()?;
             }
             Terminator::Branch { cond, then, els } => {
                 let cond = cx.i(cond)?;
                 let twice = then.block == els.block;
                 let (then, els) = (self.edge(cx, then, false)?, self.edge(cx, els, twice)?);
-                cx.b.build_conditional_branch(cond, then, els)?;
+                cx.b.build_conditional_branch(cond, then, els).built()?;
             }
             Terminator::Switch { value, cases, default } => {
                 let value = cx.i(value)?;
@@ -150,14 +151,14 @@ impl<'c> Blocks<'c> {
                     let twice = !seen.insert(call.block);
                     targets.push((value.get_type().const_int(literal, false), self.edge(cx, call, twice)?));
                 }
-                cx.b.build_switch(value, default, &targets)?;
+                cx.b.build_switch(value, default, &targets).built()?;
             }
             Terminator::Return(values) => self.ret(cx, values)?,
             Terminator::Unreachable => {
                 cx.restore_mode()?;
                 match cx.function.get_type().get_return_type() {
-                    None => cx.b.build_return(None)?,
-                    Some(ty) => cx.b.build_return(Some(&poison(ty) as &dyn BasicValue<'c>))?,
+                    None => cx.b.build_return(None).built()?,
+                    Some(ty) => cx.b.build_return(Some(&poison(ty) as &dyn BasicValue<'c>)).built()?,
                 };
             }
         }
@@ -180,7 +181,7 @@ impl<'c> Blocks<'c> {
         }
         if own {
             cx.b.position_at_end(pred);
-            cx.b.build_unconditional_branch(target)?;
+            cx.b.build_unconditional_branch(target).built()?;
             cx.b.position_at_end(from);
         }
         Ok(if own { pred } else { target })
@@ -193,7 +194,7 @@ impl<'c> Blocks<'c> {
         }
         let Some(BasicTypeEnum::StructType(ty)) = cx.function.get_type().get_return_type() else {
             cx.restore_mode()?;
-            cx.b.build_return(None)?;
+            cx.b.build_return(None).built()?;
             return Ok(());
         };
         let mut result = ty.get_poison();
@@ -205,7 +206,7 @@ impl<'c> Blocks<'c> {
             if let Some(first) = first {
                 let words = return_values(cx, RegClass::Sgpr, first)?;
                 let first = *words.first().ok_or_else(|| Error::bug("a register of no dwords"))?;
-                result = cx.b.build_insert_value(result, first, 0, "")?.into_struct_value();
+                result = cx.b.build_insert_value(result, first, 0, "").built()?.into_struct_value();
             }
         }
         let mut n = 0;
@@ -215,13 +216,13 @@ impl<'c> Blocks<'c> {
             let parts = return_types(cx.ctx, *class, shader.ty(v));
             if !undefined {
                 for (i, value) in return_values(cx, *class, v)?.into_iter().enumerate() {
-                    result = cx.b.build_insert_value(result, value, n + i as u32, "")?.into_struct_value();
+                    result = cx.b.build_insert_value(result, value, n + i as u32, "").built()?.into_struct_value();
                 }
             }
             n += parts.len() as u32;
         }
         cx.restore_mode()?;
-        cx.b.build_return(Some(&result))?;
+        cx.b.build_return(Some(&result)).built()?;
         Ok(())
     }
 }
@@ -262,7 +263,7 @@ impl<'c> Cx<'_, 'c> {
         let mut value = self.int(v)?;
         if bits != 32 * n {
             let flat = as_int(self.cast(value, self.int_bits(bits)?.into())?)?;
-            value = self.b.build_int_z_extend(flat, self.int_bits(32 * n)?, "")?.into();
+            value = self.b.build_int_z_extend(flat, self.int_bits(32 * n)?, "").built()?.into();
         }
         self.cast(value, self.i32_vector(n))
     }
@@ -273,7 +274,7 @@ impl<'c> Cx<'_, 'c> {
         let mut value = words;
         if bits != 32 * n {
             let flat = as_int(self.cast(words, self.int_bits(32 * n)?.into())?)?;
-            value = self.b.build_int_truncate(flat, self.int_bits(bits)?, "")?.into();
+            value = self.b.build_int_truncate(flat, self.int_bits(bits)?, "").built()?.into();
         }
         self.cast(value, self.int_type(ty)?)
     }

@@ -6,6 +6,7 @@
 //! after [`LIMIT`] operations the value is passed through a vector register by an empty assembly statement. LLVM must
 //! then assume that it differs between lanes, and selects vector instructions from there on.
 
+use crate::compile::llvm::values::Built;
 use crate::error::{Error, Result};
 use inkwell::builder::Builder;
 use inkwell::module::Module;
@@ -71,7 +72,7 @@ fn through_vector<'c>(
     let shape = ty.fn_type(&[ty.into()], false);
     let asm = ty.get_context().create_inline_asm(shape, String::new(), "=v,0".into(), false, false, None, false);
     // Made with a constant at first, so that this is no use of the value until all other uses are replaced.
-    let call = builder.build_indirect_call(shape, asm, &[ty.const_zero().into()], "")?;
+    let call = builder.build_indirect_call(shape, asm, &[ty.const_zero().into()], "").built()?;
     let call =
         call.try_as_basic_value().basic().and_then(|v| v.as_instruction_value()).ok_or_else(|| bug("no result"))?;
     inst.replace_all_uses_with(&call);

@@ -4,6 +4,7 @@
 //! and checks what LLVM would only assert.
 
 use super::values::Llvm;
+use crate::compile::llvm::values::Built;
 use crate::error::{Error, Result};
 use inkwell::builder::Builder;
 use inkwell::context::Context;
@@ -93,7 +94,7 @@ pub(super) fn gep<'c>(
     index: IntValue<'c>,
 ) -> Result<PointerValue<'c>> {
     // SAFETY: one index into a sized element type is always well-formed, and no address is undefined without `inbounds`.
-    unsafe { Ok(b.build_gep(elem, ptr, &[index], "")?) }
+    unsafe { Ok(b.build_gep(elem, ptr, &[index], "").built()?) }
 }
 
 /// Operator of an `atomicrmw`.

@@ -7,6 +7,7 @@
 use super::blocks::{Blocks, dwords, return_types};
 use super::values::Cx;
 use crate::compile::entry_facts::lower_info;
+use crate::compile::llvm::values::Built;
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, Result};
 use crate::ir::{AmdOp, BlockId, EntryArg, LowerInfo, Op, RegClass, Shader, Terminator, Type};
@@ -229,7 +230,7 @@ impl<'c> Cx<'_, 'c> {
         for local in &self.shader.locals {
             // An array of dwords rather than bytes: LLVM can keep a small one in registers.
             let ty = self.i32_type().array_type(local.bytes.div_ceil(4).max(1));
-            let pointer = self.b.build_alloca(ty, "")?;
+            let pointer = self.b.build_alloca(ty, "").built()?;
             if let Some(inst) = pointer.as_instruction() {
                 inst.set_alignment(local.align.bytes().max(4))
                     .map_err(|e| Error::bug(format!("scratch alignment: {e}")))?;

@@ -3,33 +3,16 @@
 use super::emit::{Object, emit_assembly, emit_object};
 use super::object;
 use crate::compile::backend::{Generator, MachineCode};
-use crate::compile::compiler::StageCompiler;
 use crate::compile::entry_facts::EntryFacts;
 use crate::compile::passes::LoweredShader;
 use crate::compile::request::TuningOptions;
-use crate::compile::watch::{Made, Watch};
 use crate::error::{Context, Result};
+use crate::ir::watch::{Made, Watch};
 use crate::metadata::interface::StageInterface;
 
 /// LLVM 19, as linked in.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Llvm;
-
-/// Compiles in this process, which LLVM can end: use a worker where that must not happen.
-pub type LlvmCompiler = StageCompiler<Llvm>;
-
-impl LlvmCompiler {
-    /// A compiler with the linked LLVM.
-    pub fn new() -> Self {
-        Self::with(Llvm)
-    }
-}
-
-impl Default for LlvmCompiler {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 impl Generator for Llvm {
     fn name(&self) -> String {

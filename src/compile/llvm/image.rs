@@ -7,6 +7,7 @@
 use super::atomic::AtomicPlace;
 use super::buffer::{load_policy, store_policy};
 use super::values::{Cx, Llvm};
+use crate::compile::llvm::values::Built;
 use crate::error::{Error, Result};
 use crate::ir::{Access, AtomicOp, Bits, LodMode, MimgDim, MimgInst, MimgOp, Type, Value};
 use inkwell::types::BasicTypeEnum;
@@ -191,8 +192,8 @@ impl<'c> Cx<'_, 'c> {
             _ => match v {
                 // Texel and status as one vector.
                 Llvm::StructValue(both) => {
-                    let mut lanes = self.lanes(self.b.build_extract_value(both, 0, "")?)?;
-                    lanes.push(self.cast(self.b.build_extract_value(both, 1, "")?, self.f32_type().into())?);
+                    let mut lanes = self.lanes(self.b.build_extract_value(both, 0, "").built()?)?;
+                    lanes.push(self.cast(self.b.build_extract_value(both, 1, "").built()?, self.f32_type().into())?);
                     self.gather(&lanes)
                 }
                 v => Ok(v),

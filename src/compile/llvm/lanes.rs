@@ -3,6 +3,7 @@
 //! Lane-moving instructions are 32 bits wide; the passes split wider values.
 
 use super::values::{Cx, Llvm, as_int, as_vector};
+use crate::compile::llvm::values::Built;
 use crate::error::{Error, Result};
 use crate::ir::{LaneOp, Type, Value};
 use inkwell::IntPredicate;
@@ -67,9 +68,9 @@ impl<'c> Cx<'_, 'c> {
     pub fn opaque(&self, v: Value) -> Result<Llvm<'c>> {
         let ty = self.shader.ty(v);
         if ty == Type::B1 {
-            let number = self.b.build_int_z_extend(self.i(v)?, self.i32_type(), "")?;
+            let number = self.b.build_int_z_extend(self.i(v)?, self.i32_type(), "").built()?;
             let number = as_int(self.through(number, "=v,0")?)?;
-            return Ok(self.b.build_int_compare(IntPredicate::NE, number, self.c32(0), "")?.into());
+            return Ok(self.b.build_int_compare(IntPredicate::NE, number, self.c32(0), "").built()?.into());
         }
         let words = self.lanes(self.to_dwords(v)?)?;
         let hidden = words.into_iter().map(|word| self.through(as_int(word)?, "=s,0"));
@@ -79,7 +80,7 @@ impl<'c> Cx<'_, 'c> {
     /// A condition that is false. Only an effect keeps LLVM from moving it out of a loop, and from making two loops of it.
     pub fn never(&self) -> Result<IntValue<'c>> {
         let zero = as_int(self.asm(self.c32(0), "=s,0", true)?)?;
-        Ok(self.b.build_int_compare(IntPredicate::NE, zero, self.c32(0), "")?)
+        Ok(self.b.build_int_compare(IntPredicate::NE, zero, self.c32(0), "").built()?)
     }
 
     fn through(&self, word: IntValue<'c>, registers: &str) -> Result<Llvm<'c>> {
@@ -89,7 +90,7 @@ impl<'c> Cx<'_, 'c> {
     fn asm(&self, word: IntValue<'c>, registers: &str, effects: bool) -> Result<Llvm<'c>> {
         let shape = word.get_type().fn_type(&[word.get_type().into()], false);
         let asm = self.ctx.create_inline_asm(shape, String::new(), registers.into(), effects, false, None, false);
-        let call = self.b.build_indirect_call(shape, asm, &[word.into()], "")?;
+        let call = self.b.build_indirect_call(shape, asm, &[word.into()], "").built()?;
         call.try_as_basic_value().basic().ok_or_else(|| Error::bug("an assembly statement without its result"))
     }
 

@@ -3,6 +3,7 @@
 use super::ffi;
 use super::function::{CONSTANT, GLOBAL};
 use super::values::{Cx, Llvm};
+use crate::compile::llvm::values::Built;
 use crate::error::{Error, Result};
 use crate::ir::{Access, Align, AluOp, ConstTableId, LocalId, Op, Type, Value};
 use inkwell::values::{BasicValue, InstructionValue, IntValue, PointerValue};
@@ -13,7 +14,7 @@ impl<'c> Cx<'_, 'c> {
     fn offset_pointer(&self, pointer: PointerValue<'c>, offset: Value, wide: bool) -> Result<PointerValue<'c>> {
         let mut offset = self.i(offset)?;
         if wide {
-            offset = self.b.build_int_z_extend(offset, self.ctx.i64_type(), "")?;
+            offset = self.b.build_int_z_extend(offset, self.ctx.i64_type(), "").built()?;
         }
         ffi::gep(self.b, self.ctx.i8_type().into(), pointer, offset)
     }
@@ -30,13 +31,15 @@ impl<'c> Cx<'_, 'c> {
         let constant = self.shader.as_const(y);
         Ok(match (op, constant) {
             (AluOp::IAdd, _) => match (self.dword_index(x)?, self.dword_index(y)?) {
-                (Some(x), Some(y)) => Some(self.b.build_int_add(x, y, "")?),
+                (Some(x), Some(y)) => Some(self.b.build_int_add(x, y, "").built()?),
                 _ => None,
             },
             (AluOp::IMul, Some(k)) if k.is_multiple_of(4) => {
-                Some(self.b.build_int_mul(self.i(x)?, self.c32((k / 4) as u32), "")?)
+                Some(self.b.build_int_mul(self.i(x)?, self.c32((k / 4) as u32), "").built()?)
             }
-            (AluOp::Shl, Some(k @ 2..32)) => Some(self.b.build_left_shift(self.i(x)?, self.c32(k as u32 - 2), "")?),
+            (AluOp::Shl, Some(k @ 2..32)) => {
+                Some(self.b.build_left_shift(self.i(x)?, self.c32(k as u32 - 2), "").built()?)
+            }
             _ => None,
         })
     }
@@ -57,11 +60,11 @@ impl<'c> Cx<'_, 'c> {
     /// A 64-bit address as a pointer.
     fn pointer(&self, address: Value, space: u16) -> Result<PointerValue<'c>> {
         let ty = self.ctx.ptr_type(AddressSpace::from(space));
-        Ok(self.b.build_int_to_ptr(self.i(address)?, ty, "")?)
+        Ok(self.b.build_int_to_ptr(self.i(address)?, ty, "").built()?)
     }
 
     fn load(&self, pointer: PointerValue<'c>, align: Align, access: Access, ty: Type) -> Result<Llvm<'c>> {
-        let value = self.b.build_load(self.int_type(ty)?, pointer, "")?;
+        let value = self.b.build_load(self.int_type(ty)?, pointer, "").built()?;
         if let Some(inst) = value.as_instruction_value() {
             self.qualify(inst, align, access, ty)?;
             if access.read_only && !access.volatile && !access.coherent {
@@ -72,7 +75,7 @@ impl<'c> Cx<'_, 'c> {
     }
 
     fn store(&self, pointer: PointerValue<'c>, value: Value, align: Align, access: Access) -> Result<()> {
-        let inst = self.b.build_store(pointer, self.int(value)?)?;
+        let inst = self.b.build_store(pointer, self.int(value)?).built()?;
         self.qualify(inst, align, access, self.shader.ty(value))
     }
 

@@ -28,7 +28,7 @@ mod sync;
 mod values;
 mod written;
 
-pub use generator::{Llvm, LlvmCompiler};
+pub use generator::Llvm;
 pub use out_of_memory::{abort_out_of_memory, hoard};
 
 #[cfg(test)]

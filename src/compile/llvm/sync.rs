@@ -2,6 +2,7 @@
 
 use super::ffi;
 use super::values::{Cx, Llvm};
+use crate::compile::llvm::values::Built;
 use crate::error::{Error, Result};
 use crate::ir::{ExportTarget, FenceOrder, MemoryClasses, Op, Scope, SymbolId, Type, Value};
 
@@ -43,7 +44,7 @@ impl<'c> Cx<'_, 'c> {
 
     /// Makes the invocation a helper if true; the intrinsic takes the inverse condition.
     pub fn demote_if(&self, cond: Value) -> Result<()> {
-        let keep = self.b.build_not(self.i(cond)?, "")?;
+        let keep = self.b.build_not(self.i(cond)?, "").built()?;
         self.call_void("llvm.amdgcn.wqm.demote", &[], &[keep.into()])
     }
 

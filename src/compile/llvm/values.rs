@@ -136,18 +136,22 @@ impl<'c> Cx<'_, 'c> {
 
     /// The same bits as another type; no cast if the type is the same.
     pub fn cast(&self, v: Llvm<'c>, ty: BasicTypeEnum<'c>) -> Result<Llvm<'c>> {
-        if v.get_type() == ty { Ok(v) } else { Ok(self.b.build_bit_cast(v, ty, "")?) }
+        if v.get_type() == ty { Ok(v) } else { Ok(self.b.build_bit_cast(v, ty, "").built()?) }
     }
 
     /// A scalar widened to at least 32 bits, for register intrinsics.
     pub fn widen(&self, v: IntValue<'c>) -> Result<IntValue<'c>> {
-        if v.get_type().get_bit_width() < 32 { Ok(self.b.build_int_z_extend(v, self.i32_type(), "")?) } else { Ok(v) }
+        if v.get_type().get_bit_width() < 32 {
+            Ok(self.b.build_int_z_extend(v, self.i32_type(), "").built()?)
+        } else {
+            Ok(v)
+        }
     }
 
     /// The low bits of a value from [`Cx::widen`].
     pub fn narrow(&self, v: IntValue<'c>, bits: u32) -> Result<IntValue<'c>> {
         if v.get_type().get_bit_width() > bits {
-            Ok(self.b.build_int_truncate(v, self.int_bits(bits)?, "")?)
+            Ok(self.b.build_int_truncate(v, self.int_bits(bits)?, "").built()?)
         } else {
             Ok(v)
         }
@@ -175,7 +179,7 @@ impl<'c> Cx<'_, 'c> {
 
     /// One lane.
     pub fn lane(&self, v: VectorValue<'c>, i: u32) -> Result<Llvm<'c>> {
-        Ok(self.b.build_extract_element(v, self.c32(i), "")?)
+        Ok(self.b.build_extract_element(v, self.c32(i), "").built()?)
     }
 
     /// A vector of scalars of one type (a single scalar is returned as it is).
@@ -187,7 +191,7 @@ impl<'c> Cx<'_, 'c> {
         let ty = vector_of(first.get_type(), parts.len() as u32)?;
         let mut vec = ty.get_poison();
         for (i, part) in parts.iter().enumerate() {
-            vec = self.b.build_insert_element(vec, *part, self.c32(i as u32), "")?;
+            vec = self.b.build_insert_element(vec, *part, self.c32(i as u32), "").built()?;
         }
         Ok(vec.into())
     }
@@ -203,7 +207,7 @@ impl<'c> Cx<'_, 'c> {
         let function = Intrinsic::find(name)
             .and_then(|i| i.get_declaration(self.module, overloads))
             .ok_or_else(|| Error::bug(format!("LLVM has no intrinsic {name} of this form")))?;
-        Ok(self.b.build_call(function, args, "")?.try_as_basic_value())
+        Ok(self.b.build_call(function, args, "").built()?.try_as_basic_value())
     }
 
     /// Calls an intrinsic with a result.
@@ -298,8 +302,14 @@ pub(super) fn poison<'c>(ty: BasicTypeEnum<'c>) -> Llvm<'c> {
     }
 }
 
-impl From<inkwell::builder::BuilderError> for Error {
-    fn from(e: inkwell::builder::BuilderError) -> Self {
-        Error::bug(format!("LLVM builder: {e}"))
+/// What LLVM's builder returns.
+pub(super) trait Built<T> {
+    /// The value; an error is our bug.
+    fn built(self) -> Result<T>;
+}
+
+impl<T> Built<T> for std::result::Result<T, inkwell::builder::BuilderError> {
+    fn built(self) -> Result<T> {
+        self.map_err(|e| Error::bug(format!("LLVM builder: {e}")))
     }
 }

@@ -42,10 +42,10 @@ mod vectors;
 
 use crate::compile::phases::Phase;
 use crate::compile::request::TuningOptions;
-use crate::compile::watch::{Made, Unwatched, Watch};
 use crate::error::{Context, Result};
 use crate::ir::Shader;
 use crate::ir::verify::verify;
+use crate::ir::watch::{Made, Unwatched, Watch};
 use crate::target::WaveSize;
 
 /// A pass of the middle end.

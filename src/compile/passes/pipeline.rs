@@ -12,9 +12,9 @@ use super::{
 };
 use crate::compile::opt::{copies, dce, fold};
 use crate::compile::request::StageRequest;
-use crate::compile::watch::{Made, Unwatched, Watch};
 use crate::error::{Context, Error, Result};
 use crate::ir::verify::{verify, verify_between};
+use crate::ir::watch::{Made, Unwatched, Watch};
 use crate::ir::{Shader, ShaderLevel};
 use crate::metadata::interface::StageInterface;
 use crate::target::WaveSize;

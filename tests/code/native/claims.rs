@@ -8,8 +8,8 @@ use dovetail::compile::compiler::StageCompiler;
 use dovetail::compile::llvm::Llvm;
 use dovetail::compile::passes::LoweredShader;
 use dovetail::compile::request::TuningOptions;
-use dovetail::compile::watch::Watch;
 use dovetail::error::Result;
+use dovetail::ir::watch::Watch;
 use dovetail::metadata::interface::StageInterface;
 use dovetail::target::{Stage, WaveSize};
 

@@ -3,8 +3,8 @@
 use super::{assembly, compiles, compute, has, llvm_tool, params, shader, store};
 use crate::compile::llvm::emit::emit_object;
 use crate::compile::request::TuningOptions;
-use crate::compile::watch::Unwatched;
 use crate::error::{ErrorKind, FullCompile};
+use crate::ir::watch::Unwatched;
 use crate::ir::{
     Access, Align, AluOp, AmdOp, BlockCall, BufferKind, Builder, DenormMode, FenceOrder, LaneOp, Local, MemoryClasses,
     Merge, Op, RegClass, RoundMode, Scope, Shader, Terminator, Type,

@@ -12,8 +12,8 @@ mod whole;
 use super::emit::{emit_assembly, emit_object};
 use crate::compile::passes;
 use crate::compile::request::TuningOptions;
-use crate::compile::watch::Unwatched;
 use crate::error::Result;
+use crate::ir::watch::Unwatched;
 use crate::ir::{
     Access, Align, AluOp, ArgRole, Builder, EntryArg, LowerInfo, Op, RegClass, Shader, ShaderLevel, Terminator, Type,
     Value,

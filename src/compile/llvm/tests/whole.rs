@@ -2,7 +2,7 @@
 
 use super::llvm_tool;
 use crate::compile::Compiler;
-use crate::compile::llvm::LlvmCompiler;
+use crate::compile::generators::LlvmCompiler;
 use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions};
 use crate::error::{ErrorKind, Result};
 use crate::metadata::interface::{ComponentType, FragmentInput, FragmentReads, Semantic};

@@ -4,8 +4,8 @@ use crate::compile::entry_facts::EntryFacts;
 use crate::compile::native::generator;
 use crate::compile::passes::lower;
 use crate::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
-use crate::compile::watch::Unwatched;
 use crate::ir::parse::parse;
+use crate::ir::watch::Unwatched;
 use crate::target::{Gpu, Stage, WaveSize};
 
 const BUFFER_OF_AN_UNKNOWN_LAYOUT: &str = r#"shader upper compute "main"
