@@ -9,7 +9,8 @@ mod support;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use dovetail::compile::backend::Generator;
-use dovetail::compile::llvm::{Llvm, LlvmCompiler};
+use dovetail::compile::generators::LlvmCompiler;
+use dovetail::compile::llvm::Llvm;
 use dovetail::compile::{Compiler, passes, unlinked};
 use dovetail::error::Result;
 use dovetail::ir::watch::{Timings, Unwatched};
