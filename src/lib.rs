@@ -18,7 +18,7 @@
 //!
 //! [`compile`] compiles one stage, in `compile::compiler`. [`toolchain::Toolchain`] finds stage ELFs in a
 //! [`cache::Cache`] or compiles them. [`pipeline::build`] builds a pipeline: it links the parts, or compiles the whole
-//! pipeline if the link returns [`error::ErrorKind::NeedsFullCompile`].
+//! pipeline if the link returns [`error::ErrorKind::NeedsFullCompile`]. [`pipeline::recipe`] is the order of these steps.
 //!
 //! | change | location |
 //! | --- | --- |
@@ -29,6 +29,7 @@
 //! | a code generator | the trait in `compile/backend.rs`; `compile/llvm/generator.rs` is an example |
 //! | instruction selection, register allocation, waits of the native generator | `compile/native/mod.rs`, `docs/native.md` |
 //! | a machine instruction | see `isa/mod.rs` |
+//! | a step of building a pipeline | `pipeline/recipe.rs`; its drivers `pipeline.rs`, `runtime/search.rs` and `service/pipelines.rs` then do not compile without it |
 //! | a GPU of a known family, a number in which families differ | a row in `target/mod.rs`; `target/facts.rs` |
 //! | a cache store | see `cache/mod.rs` |
 //! | a field of the pipeline state that reaches a register | `state.rs`, `metadata/graphics.rs` (compute: `finalize.rs`), `capi/state.rs` |

@@ -1,10 +1,11 @@
 //! Builds a pipeline from its shaders: linked from parts where possible, compiled as a whole otherwise.
 //!
 //! The parts come from a [`Toolchain`]; the linker does not use it. Parts that were compiled for each other are used if the
-//! toolchain has them or makes them. A whole-pipeline compile takes the same path with every item known. It compiles
-//! the fragment stage first, with the constants that the vertex part lists, then the vertex stage, which then knows
-//! what the fragment stage reads. The same link, with empty glue, joins them.
+//! toolchain has them or makes them. A whole-pipeline compile takes the same path with every item known; the same link, with
+//! empty glue, joins its parts. [`recipe`] is the order of these steps, which the runtime and the service follow too.
 
+mod known;
+pub mod recipe;
 mod shader;
 
 pub use shader::ShaderRef;
@@ -12,13 +13,14 @@ pub use shader::ShaderRef;
 use crate::abi::layout::PreparedLayout;
 use crate::cache::Key;
 use crate::compile::request::{KnownState, StageRequest, TuningOptions};
-use crate::compile::{constants_read, for_fragment, for_vertex, needs_variant, variant};
+use crate::compile::{for_fragment, for_vertex, needs_variant};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::link::{Job, Linked, Object, Placement};
-use crate::metadata::interface::{FragmentReads, ParamConstant, StageKind};
-use crate::state::{Known, PipelineState, ResourceLayout};
+use crate::metadata::interface::StageInterface;
+use crate::state::{PipelineState, ResourceLayout};
 use crate::target::{Gpu, Stage};
 use crate::toolchain::{Pair, PairNote, PartRef, ReadyPart, Toolchain};
+use recipe::{Need, Recipe, VariantOrder, compile_order};
 use serde::Serialize;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -48,12 +50,8 @@ impl<'a> PipelineRequest<'a> {
         shader.request(self, known)
     }
 
-    fn given_layout(&self) -> &'a ResourceLayout {
-        self.layout.map_or(&self.state.layout, PreparedLayout::given)
-    }
-
-    fn shader(&self, stage: Stage) -> Option<&ShaderRef<'a>> {
-        self.shaders.iter().find(|shader| shader.stage() == stage)
+    fn given_layout(&self) -> Option<&'a ResourceLayout> {
+        self.layout.map(PreparedLayout::given)
     }
 }
 
@@ -102,10 +100,12 @@ pub enum PipelineOutcome {
     NotCached(Stage),
 }
 
-type Parts<'t> = SmallVec<[PartRef<'t>; 2]>;
+type PartsRecipe<'t, 's> = Recipe<'t, &'t ShaderRef<'s>, PartRef<'t>>;
 
-fn refs<'p>(parts: &'p Parts<'_>) -> SmallVec<[&'p ReadyPart; 2]> {
-    parts.iter().map(|part| &**part).collect()
+impl AsRef<StageInterface> for PartRef<'_> {
+    fn as_ref(&self) -> &StageInterface {
+        self.object.interface()
+    }
 }
 
 /// Links a pipeline, or compiles it as a whole if the link requires it.
@@ -114,20 +114,32 @@ fn refs<'p>(parts: &'p Parts<'_>) -> SmallVec<[&'p ReadyPart; 2]> {
 /// Those of the compiler and the linker for the shaders or the state; `NeedsFullCompile` only if there is no compiler, and
 /// the pipeline compiled as a whole is not in the cache.
 pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<PipelineOutcome> {
-    let near = near_parts(request, tools);
-    debug_assert!(near.is_none_or(|near| is_chosen(request, tools, near)), "other parts are near than are chosen");
-    let linked = match near {
-        Some(parts) => finish(request, tools, &parts, Route::Linked),
-        None => linked(request, tools),
-    };
-    match linked {
-        Err(e) => whole_instead(request, tools, e),
+    let Some(near) = near_parts(request, tools) else { return built(request, tools, None) };
+    debug_assert!(is_chosen(request, tools, near), "other parts are near than are chosen");
+    match finish(request, tools, &near, Route::Linked) {
+        Err(refused) => built(request, tools, Some(refused)),
         done => done,
     }
 }
 
-/// The parts that [`chosen`] would select for a vertex and a fragment shader, if all are near their shaders: what most builds
-/// of a process link.
+/// Compiles a pipeline as a whole even if it could be linked, for better code later.
+///
+/// # Errors
+/// Those of the compiler and the linker for the shaders or the state; never `NeedsFullCompile`.
+pub fn build_whole(
+    request: &PipelineRequest<'_>,
+    tools: &Toolchain<'_>,
+    reason: Option<&FullCompile>,
+) -> Result<PipelineOutcome> {
+    let mut recipe = Recipe::whole(shaders(request), Cow::Borrowed(request.state), request.given_layout());
+    let route = Route::Whole(reason.map(ToString::to_string));
+    drive(request, tools, &mut recipe, |parts, _| finish(request, tools, parts, route.clone()))
+}
+
+/// The parts that the recipe selects for a vertex and a fragment shader, if all are near their shaders: what most builds of a
+/// process link. A link takes about a microsecond, so the recipe's own work and its search for each part would be a noticeable
+/// share of it. This takes the steps from *Part* to *Pair* with a few comparisons; a state that asks for a variant, and anything
+/// that is not near, it leaves to the recipe.
 fn near_parts<'t>(request: &'t PipelineRequest<'_>, tools: &Toolchain<'_>) -> Option<[&'t ReadyPart; 2]> {
     let [vertex, fragment] = &request.shaders[..] else { return None };
     if (vertex.stage(), fragment.stage()) != (Stage::Vertex, Stage::Fragment) {
@@ -142,101 +154,98 @@ fn near_parts<'t>(request: &'t PipelineRequest<'_>, tools: &Toolchain<'_>) -> Op
     Some(tools.near_pair(vertex, fragment)?.map_or([vertex, fragment], Pair::each_ref))
 }
 
-/// Whether these are the parts that the general search selects.
+/// Whether these are the parts that the recipe selects.
 fn is_chosen(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, near: [&ReadyPart; 2]) -> bool {
-    let found = stages(request, |shader, _| shader.part(request, None, tools));
-    let Ok(Ok(parts)) = found else { return false };
-    let chosen = chosen(request, tools, parts);
-    chosen.is_ok_and(|parts| parts.iter().zip(near).all(|(part, near)| Arc::ptr_eq(&part.object, &near.object)))
+    let mut same = false;
+    let linked = drive(request, tools, &mut linked_recipe(request), |parts, route| {
+        let each = parts.iter().zip(near).all(|(part, near)| Arc::ptr_eq(&part.object, &near.object));
+        same = each && route == Route::Linked;
+        Err(Error::bug("only compared"))
+    });
+    same && linked.is_err()
 }
 
-fn linked(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<PipelineOutcome> {
-    match stages(request, |shader, _| shader.part(request, None, tools))? {
-        Ok(parts) => finish(request, tools, &refs(&chosen(request, tools, parts)?), Route::Linked),
-        Err(missing) => Ok(PipelineOutcome::NotCached(missing)),
+/// The shaders in the order in which they are compiled.
+fn shaders<'t, 's>(request: &'t PipelineRequest<'s>) -> SmallVec<[(Stage, &'t ShaderRef<'s>); 2]> {
+    let mut shaders: SmallVec<_> = request.shaders.iter().map(|shader| (shader.stage(), shader)).collect();
+    shaders.sort_by_key(|(stage, _)| compile_order(*stage));
+    shaders
+}
+
+fn linked_recipe<'t, 's>(request: &'t PipelineRequest<'s>) -> PartsRecipe<'t, 's> {
+    let (state, layout) = (Cow::Borrowed(request.state), request.given_layout());
+    Recipe::linked(shaders(request), state, layout, VariantOrder::AfterParts)
+}
+
+/// Builds a pipeline by its recipe; `refused` is the error of a link that was tried before.
+fn built(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, refused: Option<Error>) -> Result<PipelineOutcome> {
+    let mut recipe = linked_recipe(request);
+    refused.map_or(Ok(()), |refused| recipe.refuse(refused))?;
+    let outcome = drive(request, tools, &mut recipe, |parts, route| finish(request, tools, parts, route))?;
+    match (outcome, recipe.into_refusal()) {
+        (PipelineOutcome::NotCached(_), Some(refusal)) => Err(refusal),
+        (outcome, _) => Ok(outcome),
     }
 }
 
-/// The pipeline compiled as a whole, if that is what the link's error asks for.
-#[cold]
-fn whole_instead(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, e: Error) -> Result<PipelineOutcome> {
-    let Some(reason) = e.full_compile().cloned() else { return Err(e) };
-    match build_whole(request, tools, Some(&reason))? {
-        PipelineOutcome::NotCached(_) => Err(e),
-        built => Ok(built),
-    }
-}
-
-/// Compiles a pipeline as a whole even if it could be linked, for better code later.
-///
-/// # Errors
-/// Those of the compiler and the linker for the shaders or the state; never `NeedsFullCompile`.
-pub fn build_whole(
-    request: &PipelineRequest<'_>,
-    tools: &Toolchain<'_>,
-    reason: Option<&FullCompile>,
+/// Obtains what a recipe needs from the cache or the compiler; `link` links the parts.
+fn drive<'t, 's>(
+    request: &'t PipelineRequest<'s>,
+    tools: &'t Toolchain<'_>,
+    recipe: &mut PartsRecipe<'t, 's>,
+    mut link: impl FnMut(&[&ReadyPart], Route) -> Result<PipelineOutcome>,
 ) -> Result<PipelineOutcome> {
-    whole(request, tools, reason).map_err(Error::of_whole_compile)
-}
-
-fn whole(
-    request: &PipelineRequest<'_>,
-    tools: &Toolchain<'_>,
-    reason: Option<&FullCompile>,
-) -> Result<PipelineOutcome> {
-    let state = request.state;
-    let constants = early_constants(request, tools);
-    let parts = stages(request, |shader, before| {
-        let known = everything_known(state, request.given_layout(), constants.clone(), before);
-        tools.part(shader.module(), &request.stage(shader, known)).at(|| format!("{} shader", shader.stage()))
-    })?;
-    match parts {
-        Ok(parts) => finish(request, tools, &refs(&parts), Route::Whole(reason.map(ToString::to_string))),
-        Err(missing) => Ok(PipelineOutcome::NotCached(missing)),
-    }
-}
-
-/// Every stage, fragment before vertex; `part` returns one, given the previous one.
-fn stages<'t>(
-    request: &'t PipelineRequest<'_>,
-    part: impl Fn(&'t ShaderRef<'_>, Option<&Object>) -> Result<Option<PartRef<'t>>>,
-) -> Result<std::result::Result<Parts<'t>, Stage>> {
-    let mut parts = Parts::new();
-    for stage in [Stage::Compute, Stage::Fragment, Stage::Vertex] {
-        for shader in request.shaders.iter().filter(|shader| shader.stage() == stage) {
-            match part(shader, parts.last().map(|part| &*part.object))? {
-                Some(part) => parts.push(part),
-                None => return Ok(Err(stage)),
+    let give = |recipe: &mut PartsRecipe<'t, 's>, shader: &ShaderRef<'_>, part| {
+        if recipe.give(part) { None } else { Some(PipelineOutcome::NotCached(shader.stage())) }
+    };
+    loop {
+        let outcome = match recipe.next() {
+            Need::Part(&shader) => shader.part(request, None, tools).map(|part| give(recipe, shader, part)),
+            Need::Variant(&shader, known) => {
+                shader.part(request, Some(&known), tools).map(|part| give(recipe, shader, part))
             }
+            // An error only means that no constants are known.
+            Need::Constants(&shader) => Ok(give(recipe, shader, shader.part(request, None, tools).ok().flatten())),
+            Need::Whole(&shader, known) => {
+                let part = tools.part(shader.module(), &request.stage(shader, known));
+                part.at(|| format!("{} shader", shader.stage())).map(|part| give(recipe, shader, part))
+            }
+            Need::Pair { shaders, parts } => pair(request, tools, shaders.map(|shader| *shader), parts).map(|pair| {
+                recipe.give_pair(pair);
+                None
+            }),
+            Need::Link(parts) => link(&vertex_first(parts), Route::Linked).map(Some),
+            Need::LinkWhole(parts) => {
+                let reason = recipe.refusal().and_then(Error::full_compile).map(ToString::to_string);
+                link(&vertex_first(parts), Route::Whole(reason)).map(Some)
+            }
+        };
+        match outcome {
+            Ok(Some(outcome)) => return Ok(outcome),
+            Ok(None) => {}
+            Err(e) => recipe.refuse(e)?,
         }
     }
-    parts.reverse();
-    Ok(Ok(parts))
 }
 
-/// Selects the parts for a link: variants where the state asks for one, else a pair if there is one, else the parts as they
-/// are. If a variant is not available the part stays, and the link reports why it needs a whole-pipeline compile.
-fn chosen<'t>(request: &'t PipelineRequest<'_>, tools: &'t Toolchain<'_>, mut parts: Parts<'t>) -> Result<Parts<'t>> {
-    let mut varied = false;
-    for part in &mut parts {
-        let interface = part.object.interface();
-        let Some(known) = variant(request.state, interface) else { continue };
-        varied = true;
-        let Some(shader) = request.shader(interface.stage) else { continue };
-        if let Some(found) = shader.part(request, Some(&known), tools)? {
-            *part = found;
-        }
-    }
-    let [vertex, fragment] = &parts[..] else { return Ok(parts) };
-    if varied {
-        return Ok(parts);
-    }
-    match tools.pair(vertex, fragment)? {
-        Some(Cow::Borrowed(pair)) => Ok(pair.iter().map(PartRef::Kept).collect()),
-        Some(Cow::Owned(pair)) => Ok(pair.map(|part| PartRef::Own(Box::new(part))).into_iter().collect()),
-        None if tools.makes_pairs() => make_pair(request, tools, [vertex, fragment]),
-        None => Ok(parts),
-    }
+/// The parts in the order in which a [`Built`] lists them, opposite to that in which they are compiled.
+fn vertex_first<'p>(parts: &'p [PartRef<'_>]) -> SmallVec<[&'p ReadyPart; 2]> {
+    parts.iter().rev().map(|part| &**part).collect()
+}
+
+/// The pair for two parts: from the cache, or compiled if the toolchain makes pairs.
+fn pair<'t>(
+    request: &PipelineRequest<'_>,
+    tools: &'t Toolchain<'_>,
+    shaders: [&ShaderRef<'_>; 2],
+    [vertex, fragment]: [&PartRef<'t>; 2],
+) -> Result<Option<[PartRef<'t>; 2]>> {
+    Ok(match tools.pair(vertex, fragment)? {
+        Some(Cow::Borrowed(pair)) => Some(pair.each_ref().map(PartRef::Kept)),
+        Some(Cow::Owned(pair)) => Some(pair.map(|part| PartRef::Own(Box::new(part)))),
+        None if tools.makes_pairs() => Some(make_pair(request, tools, shaders, [vertex, fragment])?),
+        None => None,
+    })
 }
 
 /// Compiles two stages for each other: the fragment stage with the vertex shader's constants, if it reads any, then the vertex
@@ -244,89 +253,28 @@ fn chosen<'t>(request: &'t PipelineRequest<'_>, tools: &'t Toolchain<'_>, mut pa
 fn make_pair<'t>(
     request: &PipelineRequest<'_>,
     tools: &'t Toolchain<'_>,
+    [vertex_shader, fragment_shader]: [&ShaderRef<'_>; 2],
     early: [&PartRef<'t>; 2],
-) -> Result<Parts<'t>> {
+) -> Result<[PartRef<'t>; 2]> {
     let [vertex, fragment] = early.map(|part| part.object.interface());
-    let make = |stage, known: KnownState| -> Result<(PartRef<'t>, Key)> {
-        let shader = request.shader(stage).ok_or_else(|| Error::bug(format!("no {stage} shader")))?;
-        tools.part_of_pair(shader.module(), &request.stage(shader, known)).at(|| format!("{stage} shader"))
+    let make = |shader: &ShaderRef<'_>, known: KnownState| -> Result<(PartRef<'t>, Key)> {
+        let part = tools.part_of_pair(shader.module(), &request.stage(shader, known));
+        part.at(|| format!("{} shader", shader.stage()))
     };
-    let made = for_vertex(vertex, fragment).map(|known| make(Stage::Fragment, known)).transpose()?;
+    let made = for_vertex(vertex, fragment).map(|known| make(fragment_shader, known)).transpose()?;
     let (fragment, fragment_key) = match made {
         Some((part, key)) => (part, Some(key)),
         None => (early[1].clone(), None),
     };
     let known =
         for_fragment(fragment.object.interface()).ok_or_else(|| Error::bug("a pair without a fragment part"))?;
-    let (vertex, vertex_key) = make(Stage::Vertex, known)?;
+    let (vertex, vertex_key) = make(vertex_shader, known)?;
     tools.keep_pair(
         early.map(|part| &**part),
         [&vertex, &fragment],
         PairNote { vertex: vertex_key, fragment: fragment_key },
     )?;
-    Ok(Parts::from([vertex, fragment]))
-}
-
-/// The constants that the fragment stage reads of the vertex stage, from the parts compiled in advance. Unknown if there are
-/// none or if a part is not available. A process that only has the cache applies the same rule, so that it finds the same
-/// keys.
-fn early_constants(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Known<Vec<ParamConstant>> {
-    let shaders = request.shader(Stage::Vertex).zip(request.shader(Stage::Fragment));
-    let parts = shaders.and_then(|(vertex, fragment)| {
-        let [vertex, fragment] = [vertex, fragment].map(|shader| || shader.part(request, None, tools).ok().flatten());
-        let vertex = vertex().filter(|vertex| vertex.object.has_constants())?;
-        Some((vertex, fragment()?))
-    });
-    parts.map_or(Known::Unknown, |(vertex, fragment)| taken_constants([&vertex.object, &fragment.object]))
-}
-
-/// The constants that a fragment part reads of a vertex part, as known to a whole-pipeline compile.
-pub(crate) fn taken_constants([vertex, fragment]: [&Object; 2]) -> Known<Vec<ParamConstant>> {
-    let constants = constants_read(vertex.interface(), fragment.interface());
-    if constants.is_empty() { Known::Unknown } else { Known::Known(constants) }
-}
-
-/// The known state for the whole-pipeline compile of a stage. `constants` are those that the fragment shader reads of the
-/// vertex shader. `before` is the part compiled last: the fragment shader comes first, and the vertex shader knows what it
-/// reads.
-pub(crate) fn everything_known(
-    state: &PipelineState,
-    layout: &ResourceLayout,
-    constants: Known<Vec<ParamConstant>>,
-    before: Option<&Object>,
-) -> KnownState {
-    let reads = match before.map(|part| &part.interface().kind) {
-        Some(StageKind::Fragment(fragment)) => fragment.reads(),
-        _ => FragmentReads::default(),
-    };
-    KnownState {
-        operands: Known::Known(Vec::new()),
-        layout: Known::Known(layout.clone()),
-        vertex: Known::Known(state.vertex.clone()),
-        reads: Known::Known(reads),
-        constants,
-        multiview: Known::Known(state.view_mask != 0),
-        // Given by the attachments.
-        sample_shading: Known::Unknown,
-        colors: Known::Known(state.color.clone()),
-    }
-}
-
-/// Reduces the known state to what can change a stage's code, so that pipelines can share it. `operands` are the
-/// stage's values of constants that are only operands, if it is known which those are.
-pub(crate) fn only_for(stage: Stage, known: KnownState, operands: Vec<(u32, u64)>) -> KnownState {
-    let KnownState { operands: any, layout, vertex, reads, constants, multiview, sample_shading, colors } = known;
-    let vertex_stage = stage == Stage::Vertex;
-    KnownState {
-        operands: if any == Known::Unknown { any } else { Known::Known(operands) },
-        layout,
-        vertex: if vertex_stage { vertex } else { Known::Unknown },
-        reads: if vertex_stage { reads } else { Known::Unknown },
-        constants: if stage == Stage::Fragment { constants } else { Known::Unknown },
-        multiview: if vertex_stage { multiview } else { Known::Unknown },
-        sample_shading: if stage == Stage::Fragment { sample_shading } else { Known::Unknown },
-        colors: if stage == Stage::Fragment { colors } else { Known::Unknown },
-    }
+    Ok([vertex, fragment])
 }
 
 fn finish(

@@ -230,11 +230,6 @@ impl Object {
         format!("{} stage `{}`", self.stage(), self.interface.entry_point)
     }
 
-    /// Whether it is a vertex part with constant parameters.
-    pub fn has_constants(&self) -> bool {
-        matches!(&self.interface.kind, StageKind::Vertex(vertex) if vertex.constants().next().is_some())
-    }
-
     /// Names of all symbols that need a value, sorted, without duplicates.
     pub fn open_symbols(&self) -> Vec<String> {
         let mut names: Vec<String> = self.patches.iter().map(|p| p.symbol.to_string()).collect();

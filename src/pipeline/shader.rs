@@ -1,7 +1,8 @@
 //! A shader as pipelines use it. The keys of its part and of its variants are computed once. All pipelines share these
 //! keys, and the parts that the first toolchain keeps in memory.
 
-use super::{PipelineRequest, only_for};
+use super::PipelineRequest;
+use super::known::only_for;
 use crate::cache::Key;
 use crate::compile::request::{CompilerId, KnownState, Module, SpecValues, StageRequest, TuningOptions};
 use crate::error::{Context, Result};

@@ -13,7 +13,6 @@ use crate::keys;
 use crate::link::{Object, Plans};
 use crate::table::{SharedTable, hash};
 use crate::target::Gpu;
-use crate::target::Stage;
 use crate::toolchain::{CacheManifest, PairNote, noted_operands, noted_pair};
 use crate::wire;
 use rustix::net::SocketAddrUnix;
@@ -404,18 +403,7 @@ impl Shared {
 
 /// Two parts compiled for each other.
 pub(super) struct Pair {
-    vertex: Arc<Object>,
+    pub(super) vertex: Arc<Object>,
     /// `None`: the part compiled without its partner is used.
-    fragment: Option<Arc<Object>>,
-}
-
-impl Pair {
-    /// The part of the pair that replaces a part compiled without its partner.
-    pub(super) fn instead_of<'a>(&'a self, early: &'a Object) -> &'a Object {
-        match early.stage() {
-            Stage::Vertex => &self.vertex,
-            Stage::Fragment => self.fragment.as_deref().unwrap_or(early),
-            Stage::Compute => early,
-        }
-    }
+    pub(super) fragment: Option<Arc<Object>>,
 }

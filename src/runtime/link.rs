@@ -4,19 +4,18 @@
 //! The cache holds a whole-pipeline compile as two parts that were compiled with everything known, under the keys of
 //! the requests that `pipeline::build_whole` makes. They are linked with empty glue.
 
+use super::answer::{Answer, PipelineRoute};
 use super::context::{Context, Shared, count};
 use super::flags::PipelineFlags;
 use super::layout::Layout;
+use super::search::Search;
 use super::shader::{Shader, ShaderPart};
 use crate::abi::layout::PreparedLayout;
 use crate::compile::needs_variant;
-use crate::compile::request::StageRequest;
-use crate::error::{Context as _, Error, FullCompile, Result};
-use crate::keys;
+use crate::error::{Error, Result};
 use crate::link::{Job, Object, Placement, SharedGlue, Size};
-use crate::pipeline::{everything_known, only_for, taken_constants};
-use crate::state::{Known, PipelineState};
-use crate::target::Stage;
+use crate::pipeline::recipe::{Recipe, VariantOrder};
+use crate::state::PipelineState;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -50,28 +49,6 @@ impl std::fmt::Debug for Shader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Shader").field(self.0.request()).finish()
     }
-}
-
-/// How a pipeline was built.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PipelineRoute {
-    /// Linked from parts that were compiled without state.
-    Linked,
-    /// Compiled as a whole, by the program that filled the cache or by a service; the reason, if linking was tried.
-    Whole(Option<FullCompile>),
-    /// Linked first, then replaced by a whole-pipeline compile of the service; the text says why that is better.
-    Optimized(String),
-}
-
-/// Result of a request for something that may not be available.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer<T> {
-    /// Available.
-    Ready(T),
-    /// The part of this stage is not in memory and the disk was not checked, or it was requested from a service.
-    Pending(Stage),
-    /// The part of this stage is not in the cache.
-    NotCached(Stage),
 }
 
 impl Context {
@@ -124,6 +101,8 @@ fn job<'a>(
 
 /// Links what nearly every call has: one or two parts in memory that serve the state as they are, without specialization
 /// values and without other parts compiled for each other. [`link()`] considers everything; that takes a twentieth of a link.
+/// This is a shortcut past the steps of the recipe that have nothing to do here: with each part in memory there is no *Part* to
+/// look for, no *Variant* is needed, and a cache without pairs has no *Pair*.
 ///
 /// `None` if any of this is not so, and after an error, which the long way finds again.
 fn link_as_usual(shared: &Arc<Shared>, info: &PipelineInfo<'_>, out: &mut [u8]) -> Option<Size> {
@@ -170,68 +149,21 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
     mut finish: F,
 ) -> Result<Answer<(T, PipelineRoute)>> {
     let state = &*specialized(state, stages);
-    let job = job(shared, layout, state, placement, flags);
-    let whole = |reason: Option<&FullCompile>, finish: &mut F| {
-        let parts = match whole(shared, stages, layout, state, !flags.has(PipelineFlags::NO_DISK))? {
-            Answer::Ready(parts) => parts,
-            Answer::Pending(stage) => return Ok(Answer::Pending(stage)),
-            Answer::NotCached(stage) => return Ok(Answer::NotCached(stage)),
-        };
-        let objects: SmallVec<[&Object; MAX_STAGES]> = parts.iter().map(|part| &**part).collect();
-        let linked = finish(&Job { objects: &objects, ..job }).map_err(Error::of_whole_compile)?;
-        count(&shared.counters.wholes);
-        Ok::<_, Error>(Answer::Ready((linked, PipelineRoute::Whole(reason.cloned()))))
-    };
-    if flags.has(PipelineFlags::LINK_TIME_OPTIMIZATION) {
-        return whole(None, &mut finish);
-    }
-    if flags.has(PipelineFlags::PREFER_OPTIMIZED)
-        && let Ok(Answer::Ready(found)) = whole(None, &mut finish)
-    {
-        return Ok(Answer::Ready(found));
-    }
     let disk = !flags.has(PipelineFlags::NO_DISK);
-    let mut early: SmallVec<[&Object; MAX_STAGES]> = SmallVec::new();
-    let mut varied = false;
-    for part in stages {
-        match part.object(disk)? {
-            Answer::Ready(object) => {
-                let variant = part.variant_for(state);
-                varied |= variant.is_some();
-                // Without its variant, the link reports why it needs a whole-pipeline compile.
-                early.push(variant.and_then(|variant| variant.available(disk)).unwrap_or(object));
-            }
-            Answer::Pending(stage) => return Ok(Answer::Pending(stage)),
-            Answer::NotCached(stage) => return Ok(Answer::NotCached(stage)),
+    let search = Search { shared, job: job(shared, layout, state, placement, flags), disk };
+    let shaders = || stages.iter().map(|part| (part.stage(), *part));
+    let (state, layout) = (Cow::Borrowed(state), Some(layout.given()));
+    let only_whole = flags.has(PipelineFlags::LINK_TIME_OPTIMIZATION);
+    if only_whole || flags.has(PipelineFlags::PREFER_OPTIMIZED) {
+        // Every use of a shader looks for its part, although a whole-pipeline compile may do without.
+        stages.iter().for_each(|part| _ = part.available(disk));
+        match search.run(Recipe::whole(shaders(), state.clone(), layout), &mut finish) {
+            answer if only_whole => return answer,
+            Ok(Answer::Ready(found)) => return Ok(Answer::Ready(found)),
+            _ => {}
         }
     }
-    let pair = match vertex_and_fragment(&early).filter(|_| !varied) {
-        Some(early) => shared.pair(early, disk)?,
-        None => None,
-    };
-    // A new variable, because it borrows from the pair and so must be dropped before it.
-    let mut objects = early;
-    if let Some(pair) = &pair {
-        objects.iter_mut().for_each(|object| *object = pair.instead_of(object));
-    }
-    match finish(&Job { objects: &objects, ..job }) {
-        Ok(linked) => {
-            count(&shared.counters.links);
-            Ok(Answer::Ready((linked, PipelineRoute::Linked)))
-        }
-        Err(e) => {
-            let Some(reason) = e.full_compile() else { return Err(e) };
-            match whole(Some(reason), &mut finish) {
-                Ok(Answer::Ready(found)) => return Ok(Answer::Ready(found)),
-                // The disk may have it, or the variant without which it cannot be linked.
-                Ok(Answer::Pending(stage)) => return Ok(Answer::Pending(stage)),
-                // The whole-pipeline compile is not cached either, so report the link's reason.
-                Ok(Answer::NotCached(_)) | Err(_) => {}
-            }
-            count(&shared.counters.needs_whole);
-            Err(e)
-        }
-    }
+    search.run(Recipe::linked(shaders(), state, layout, VariantOrder::WithParts), finish)
 }
 
 /// The state with the shaders' specialization values, which the link compares with those that the parts were compiled
@@ -246,55 +178,6 @@ pub(super) fn specialized<'s>(state: &'s PipelineState, stages: &[&ShaderPart]) 
         return Cow::Borrowed(state);
     }
     Cow::Owned(PipelineState { specialization: values().collect(), ..state.clone() })
-}
-
-/// The vertex and the fragment part, if there are no others.
-fn vertex_and_fragment<'o>(objects: &[&'o Object]) -> Option<[&'o Object; 2]> {
-    match *objects {
-        [a, b] if (a.stage(), b.stage()) == (Stage::Vertex, Stage::Fragment) => Some([a, b]),
-        [a, b] if (a.stage(), b.stage()) == (Stage::Fragment, Stage::Vertex) => Some([b, a]),
-        _ => None,
-    }
-}
-
-type WholeParts = SmallVec<[Arc<Object>; MAX_STAGES]>;
-
-/// The parts of the whole-pipeline compile, if the cache has them: the fragment stage first, because the vertex stage
-/// depends on what it reads. The fragment stage knows the constants that the vertex part lists, if that part is available.
-fn whole(
-    shared: &Shared,
-    stages: &[&ShaderPart],
-    layout: &PreparedLayout,
-    state: &PipelineState,
-    disk: bool,
-) -> Result<Answer<WholeParts>> {
-    let mut order: Stages<'_> = stages.into();
-    order.sort_by_key(|part| std::cmp::Reverse(part.stage()));
-    let compiler = shared.compiler(disk)?;
-    // The same rule as in the compile.
-    let mut early: SmallVec<[&Object; MAX_STAGES]> = SmallVec::new();
-    for part in stages {
-        early.extend(part.available(disk));
-    }
-    let constants = vertex_and_fragment(&early).map_or(Known::Unknown, taken_constants);
-    let mut parts = WholeParts::new();
-    for part in order {
-        let stage = part.stage();
-        let before = parts.last().map(|part| &**part);
-        let known = everything_known(state, layout.given(), constants.clone(), before);
-        let known = only_for(stage, known, part.operands().to_vec());
-        let request = StageRequest { known, ..part.request().clone() };
-        let found = match compiler {
-            Some(compiler) => shared.part(&keys::stage(&request, compiler)?, disk).at(|| format!("{stage} shader"))?,
-            None => None,
-        };
-        match found {
-            Some(part) => parts.push(part),
-            None if disk => return Ok(Answer::NotCached(stage)),
-            None => return Ok(Answer::Pending(stage)),
-        }
-    }
-    Ok(Answer::Ready(parts))
 }
 
 /// Links parts compiled with everything known, which adds only empty glue.

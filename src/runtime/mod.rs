@@ -17,6 +17,7 @@
 //! Data from the disk is checked by its digest before it is parsed. A table is locked for a lookup or an insertion,
 //! never while something is read, parsed or linked. `docs/capi.md` is the whole contract; `capi` is the C form.
 
+mod answer;
 mod constants;
 mod context;
 mod events;
@@ -30,6 +31,7 @@ mod pipeline;
 mod recompile;
 mod requesters;
 mod scan;
+mod search;
 mod service;
 mod shader;
 mod signals;
@@ -37,12 +39,13 @@ mod urgency;
 mod variants;
 
 pub use crate::link::Size;
+pub use answer::{Answer, PipelineRoute};
 pub use context::{Context, ContextInfo, Stats, note_fork};
 pub use events::{Event, EventKind};
 pub use export::Imported;
 pub use flags::PipelineFlags;
 pub use layout::Layout;
-pub use link::{Answer, PipelineInfo, PipelineRoute};
+pub use link::PipelineInfo;
 pub use pipeline::{Optimization, Phase, Pipeline, PipelineStatus};
 pub use service::desk::Reach;
 pub use shader::{ModuleRef, Shader, ShaderInfo, ShaderStatus};

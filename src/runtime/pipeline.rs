@@ -9,11 +9,12 @@
 //! The generation is stored after the ELF, so a thread that sees a generation can read its ELF or a later one. The
 //! generation only grows. `recompile` implements the steps that run on the context's thread.
 
+use super::answer::{Answer, PipelineRoute};
 use super::context::{Context, Shared};
 use super::events::{Event, EventKind};
 use super::flags::PipelineFlags;
 use super::held::Held;
-use super::link::{Answer, PipelineInfo, PipelineRoute, Stages, link, specialized};
+use super::link::{PipelineInfo, Stages, link, specialized};
 use super::service::desk::Order;
 use super::shader::ShaderPart;
 use super::urgency::Urgency;

@@ -1,9 +1,10 @@
 //! The service's work for a pipeline handle: missing parts, a whole-pipeline compile if linking is impossible, and
 //! better code for a linked pipeline.
 
+use super::answer::PipelineRoute;
 use super::context::count;
 use super::flags::PipelineFlags;
-use super::link::{MAX_STAGES, PipelineRoute, link_whole};
+use super::link::{MAX_STAGES, link_whole};
 use super::pipeline::{BETTER, FIRST, Inner, Optimization, Phase};
 use super::service::desk::Order;
 use super::service::io;

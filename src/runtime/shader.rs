@@ -1,9 +1,9 @@
 //! Shaders: a request for a stage's part, and the part itself once it is found in memory, on the disk or by a service.
 
+use super::answer::Answer;
 use super::context::{Context, Shared, count};
 use super::events::{Event, EventKind};
 use super::held::Held;
-use super::link::Answer;
 use super::requesters::Requesters;
 use super::scan::scan;
 use super::service::desk::Order;

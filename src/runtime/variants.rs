@@ -7,7 +7,7 @@
 use super::pipeline::Inner;
 use super::service::desk::Order;
 use super::shader::ShaderPart;
-use crate::compile::request::StageRequest;
+use crate::compile::request::{KnownState, StageRequest};
 use crate::compile::variant;
 use crate::state::PipelineState;
 use smallvec::SmallVec;
@@ -17,13 +17,17 @@ use std::sync::atomic::Ordering;
 impl ShaderPart {
     /// The variant that a link with this state needs in place of this part; `None` if the part serves, or is missing.
     pub(super) fn variant_for(&self, state: &PipelineState) -> Option<&Arc<Self>> {
-        let known = variant(state, self.in_memory()?.interface())?;
-        Some(self.variant.get_or_init(|| {
+        Some(self.variant(variant(state, self.in_memory()?.interface())?))
+    }
+
+    /// The variant that knows this: the only one of a stage.
+    pub(super) fn variant(&self, known: KnownState) -> &Arc<Self> {
+        self.variant.get_or_init(|| {
             let request = StageRequest { known, ..self.request().clone() };
             let (operands, module) = (self.operands().to_vec(), self.module.clone());
             // Whether it may be compiled is up to the pipelines that request it.
             Arc::new(Self::new(&self.shared, request, operands, module, 0, true))
-        }))
+        })
     }
 }
 

@@ -1,23 +1,23 @@
-//! The parts of a pipeline, one stage job after another. Either the pipeline is compiled as a whole, fragment stage
-//! first, because the vertex stage then knows what the fragment stage reads; or its parts are compiled separately, for
-//! comparison. A whole-pipeline compile of two stages begins with the vertex part compiled in advance, which is mostly
-//! in the cache. If this part lists constants, the fragment stage is compiled with those that its own part reads. If
-//! one of these parts is not available, the compile continues without constants.
+//! The parts of a pipeline, one stage job after another, in the order of [`pipeline::recipe`](crate::pipeline::recipe). Either
+//! the pipeline is compiled as a whole; or its parts are compiled separately, for comparison. A whole-pipeline compile of two
+//! stages begins with the parts compiled in advance that tell constants, which are mostly in the cache. If one of these parts
+//! is not available, the compile continues without constants.
 //!
-//! Each stage of a whole-pipeline compile is a request that contains all state (`pipeline::everything_known`), cached
-//! under its own key. So pipelines share the part of a stage if they differ only in state on which that stage does not
-//! depend, and a pipeline that was compiled before needs no job.
+//! Each stage of a whole-pipeline compile is a request that contains all state, cached under its own key. So pipelines share
+//! the part of a stage if they differ only in state on which that stage does not depend, and a pipeline that was compiled
+//! before needs no job.
 
 use crate::cache::Key;
+use crate::compile::StageElf;
 use crate::compile::request::{KnownState, SpecValues, StageRequest};
-use crate::compile::{StageElf, variant};
 use crate::error::{Context as _, Error, Result};
 use crate::link::Object;
-use crate::metadata::interface::ParamConstant;
-use crate::pipeline::{everything_known, only_for, taken_constants};
-use crate::state::{Known, PipelineState};
+use crate::metadata::interface::StageInterface;
+use crate::pipeline::recipe::{Need, Recipe, VariantOrder, compile_order, whole_request};
+use crate::state::PipelineState;
 use crate::target::Stage;
 use crate::wire::Verdict;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Number of stages of the largest pipeline.
@@ -25,30 +25,10 @@ const MAX_STAGES: usize = 8;
 
 /// The parts of a pipeline, in progress.
 pub(super) struct Run {
-    /// Requests without known state, in the order in which they are compiled.
-    stages: Vec<StageRequest>,
-    kind: Kind,
-    early: Early,
-    /// The variant of the next stage that the state needs; the stage without it is there.
-    variant: Option<KnownState>,
-    done: Vec<Done>,
-}
-
-/// Progress of the search for constants, with which a whole-pipeline compile begins.
-enum Early {
-    /// Waits for the vertex part.
-    Vertex,
-    /// The vertex part lists constants; waits for the fragment part.
-    Fragment(Box<Object>),
-    /// The constants that the fragment stage knows.
-    Done(Known<Vec<ParamConstant>>),
-}
-
-enum Kind {
-    /// Compiled as a whole; the verdict is part of the answer.
-    Whole(Box<PipelineState>, Verdict),
-    /// Compiled separately, without known state, or as the variants that this state needs.
-    Early(Box<PipelineState>),
+    /// Its shaders are requests without known state.
+    recipe: Recipe<'static, StageRequest, Done>,
+    /// Of a pipeline that is compiled as a whole.
+    verdict: Option<Verdict>,
 }
 
 struct Done {
@@ -59,13 +39,20 @@ struct Done {
     sent: bool,
 }
 
+impl AsRef<StageInterface> for Done {
+    fn as_ref(&self) -> &StageInterface {
+        self.object.interface()
+    }
+}
+
 impl Run {
     /// The parts of a whole-pipeline compile; `verdict` is part of the answer.
     ///
     /// # Errors
     /// Malformed: the stages do not form a pipeline.
     pub(super) fn whole(stages: &[StageRequest], state: &PipelineState, verdict: Verdict) -> Result<Self> {
-        Self::new(stages, Kind::Whole(Box::new(state.clone()), verdict))
+        let recipe = Recipe::whole(shaders(stages)?, Cow::Owned(state.clone()), None);
+        Ok(Self { recipe, verdict: Some(verdict) })
     }
 
     /// The parts from which a pipeline is linked.
@@ -73,63 +60,37 @@ impl Run {
     /// # Errors
     /// Malformed: the stages do not form a pipeline.
     pub(super) fn early(stages: &[StageRequest], state: &PipelineState) -> Result<Self> {
-        Self::new(stages, Kind::Early(Box::new(state.clone())))
-    }
-
-    fn new(stages: &[StageRequest], kind: Kind) -> Result<Self> {
-        let mut stages = stages.to_vec();
-        stages.sort_by_key(|stage| std::cmp::Reverse(stage.stage));
-        let twice = stages.windows(2).any(|pair| matches!(pair, [a, b] if a.stage == b.stage));
-        if stages.is_empty() || stages.len() > MAX_STAGES || twice {
-            return Err(Error::malformed(format!("a pipeline of {} stages, each once at most", stages.len())));
-        }
-        let pair = matches!(&stages[..], [a, b] if (a.stage, b.stage) == (Stage::Fragment, Stage::Vertex));
-        let early = match &kind {
-            Kind::Whole(..) if pair => Early::Vertex,
-            _ => Early::Done(Known::Unknown),
-        };
-        Ok(Self { stages, kind, early, variant: None, done: Vec::new() })
+        let recipe = Recipe::linked(shaders(stages)?, Cow::Owned(state.clone()), None, VariantOrder::WithParts);
+        Ok(Self { recipe, verdict: None })
     }
 
     /// The verdict for the answer; `None` for separately compiled parts.
     pub(super) fn verdict(&self) -> Option<&Verdict> {
-        match &self.kind {
-            Kind::Whole(_, verdict) => Some(verdict),
-            Kind::Early(_) => None,
-        }
+        self.verdict.as_ref()
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.done.len() == self.stages.len()
+        matches!(self.recipe.next(), Need::Link(_) | Need::LinkWhole(_))
     }
 
-    /// The request for the next stage; `None` if all are complete.
+    /// The request for the next stage; `None` if all are complete: the client links them.
     pub(super) fn next(&self) -> Option<StageRequest> {
-        // The stages are listed in compile order: fragment, vertex.
-        let (at, constants) = match &self.early {
-            Early::Vertex => (1, None),
-            Early::Fragment(_) => (0, None),
-            Early::Done(constants) => (self.done.len(), Some(constants)),
-        };
-        let early = self.stages.get(at)?;
-        let known = match (&self.kind, constants) {
-            (Kind::Whole(state, _), Some(constants)) => {
-                let before = self.done.last().map(|done| &done.object);
-                let known = everything_known(state, &state.layout, constants.clone(), before);
-                only_for(early.stage, known, operands(state, early))
-            }
-            (Kind::Early(_), _) | (_, None) => self.variant.clone().unwrap_or_default(),
-        };
-        Some(StageRequest { known, ..early.clone() })
+        match self.recipe.next() {
+            Need::Part(early) | Need::Constants(early) => Some(early.clone()),
+            Need::Variant(early, known) => Some(StageRequest { known, ..early.clone() }),
+            Need::Whole(early, known) => Some(whole_request(early, known, operands(self.recipe.state(), early))),
+            Need::Pair { .. } | Need::Link(_) | Need::LinkWhole(_) => None,
+        }
     }
 
     /// Continues without the next stage, which failed; returns whether that is possible.
     pub(super) fn do_without(&mut self) -> bool {
-        if matches!(self.early, Early::Done(_)) {
-            return false;
+        match self.recipe.next() {
+            Need::Constants(_) => self.recipe.give(None),
+            // Without its variant a part could not be linked, so there would be nothing to compare.
+            Need::Variant(..) | Need::Part(_) | Need::Whole(..) => false,
+            Need::Pair { .. } | Need::Link(_) | Need::LinkWhole(_) => false,
         }
-        self.early = Early::Done(Known::Unknown);
-        true
     }
 
     /// Adds the next stage.
@@ -137,33 +98,41 @@ impl Run {
     /// # Errors
     /// The stage is invalid.
     pub(super) fn add(&mut self, key: Key, elf: Arc<StageElf>, sent: bool) -> Result<()> {
-        let place =
-            || self.stages.get(self.done.len()).map_or(String::new(), |stage| format!("{} shader", stage.stage));
+        let place = || self.next().map_or(String::new(), |next| format!("{} shader", next.stage));
         let object = Object::parse(&elf.0).at(place)?;
-        match &self.early {
-            Early::Vertex if object.has_constants() => self.early = Early::Fragment(Box::new(object)),
-            Early::Vertex => self.early = Early::Done(Known::Unknown),
-            Early::Fragment(vertex) => self.early = Early::Done(taken_constants([vertex, &object])),
-            Early::Done(_) => {
-                self.variant = match &self.kind {
-                    Kind::Early(state) if self.variant.is_none() => variant(state, object.interface()),
-                    _ => None,
-                };
-                if self.variant.is_none() {
-                    self.done.push(Done { key, elf, object, sent });
-                }
-            }
+        self.recipe.give(Some(Done { key, elf, object, sent }));
+        if matches!(self.recipe.next(), Need::Pair { .. }) {
+            // The parts are compared as they are: whether a client's cache has a pair for them is not known here.
+            self.recipe.give_pair(None);
         }
         Ok(())
     }
 
     /// Keys and ELFs in stage order, and whether they must be sent.
     pub(super) fn parts(&self) -> impl Iterator<Item = (Key, &Arc<StageElf>, bool)> {
+        let parts = match self.recipe.next() {
+            Need::Link(parts) | Need::LinkWhole(parts) => parts,
+            _ => &[],
+        };
         // The last stage was compiled first.
-        self.done.iter().rev().map(|done| (done.key, &done.elf, done.sent))
+        parts.iter().rev().map(|done| (done.key, &done.elf, done.sent))
     }
 }
 
+/// The stages in the order in which they are compiled, without known state.
+///
+/// # Errors
+/// Malformed: they do not form a pipeline.
+fn shaders(stages: &[StageRequest]) -> Result<Vec<(Stage, StageRequest)>> {
+    let early = |stage: &StageRequest| StageRequest { known: KnownState::default(), ..stage.clone() };
+    let mut shaders: Vec<_> = stages.iter().map(|stage| (stage.stage, early(stage))).collect();
+    shaders.sort_by_key(|(stage, _)| compile_order(*stage));
+    let twice = shaders.windows(2).any(|pair| matches!(pair, [(a, _), (b, _)] if a == b));
+    if shaders.is_empty() || shaders.len() > MAX_STAGES || twice {
+        return Err(Error::malformed(format!("a pipeline of {} stages, each once at most", shaders.len())));
+    }
+    Ok(shaders)
+}
 /// Values of a stage's specialization constants that are only operands. A client's state has values for all constants
 /// of its shaders; those that shape code are in the request.
 fn operands(state: &PipelineState, early: &StageRequest) -> Vec<(u32, u64)> {
