@@ -147,7 +147,7 @@ impl EntryFacts {
     /// Bug: a value does not fit its field.
     pub fn words(&self, options: &TuningOptions) -> Result<RegisterWords> {
         let mut out = RegisterWords::default();
-        let own = StageRegisters::of(self.stage);
+        let own = StageRegisters::of(self.gpu.hardware_stage(self.stage))?;
         out.set_field(own.float_mode, self.float_mode)?;
         out.set_field(own.scratch_en, 0)?;
         if self.wave == WaveSize::W32 {
@@ -182,7 +182,7 @@ impl EntryFacts {
     /// # Errors
     /// Bug: a word differs in bits that code generation does not decide.
     pub fn agree(&self, options: &TuningOptions, made: &RegisterWords) -> Result<()> {
-        let own = StageRegisters::of(self.stage);
+        let own = StageRegisters::of(self.gpu.hardware_stage(self.stage))?;
         let mut wanted = self.words(options)?;
         for field in [own.vgprs, own.sgprs, own.scratch_en] {
             wanted.set_field(field, made.field(field))?;

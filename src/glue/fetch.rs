@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::isa::instruction::{BufferFields, Fields};
 use crate::isa::{BufferFormat, CachePolicy, Instruction, Op, Scalar, Sgpr, Src, Vgpr, Waitcnt};
 use crate::metadata::interface::{MAX_JOINT_VGPRS, UserData};
-use crate::target::{Gpu, Stage};
+use crate::target::{Gpu, HardwareStage};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -92,7 +92,7 @@ pub(super) fn emit(gfx: Gpu, key: &FetchKey) -> Result<GluePiece> {
     let mut prolog = Prolog::new(gfx, key)?;
     prolog.fetch()?;
     prolog.settle()?;
-    prolog.out.finish(Stage::Vertex.entry_symbol(), Attach::Before)
+    prolog.out.finish(HardwareStage::Vs.entry_symbol(), Attach::Before)
 }
 
 struct Prolog<'a> {

@@ -2,10 +2,10 @@
 
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::error::Result;
-use crate::target::{Gpu, Stage};
+use crate::target::{Gpu, HardwareStage};
 
 pub(super) fn emit(gfx: Gpu) -> Result<GluePiece> {
     let mut out = Recorder::new(gfx);
     out.end_program();
-    out.finish(Stage::Fragment.entry_symbol(), Attach::Alone)
+    out.finish(HardwareStage::Ps.entry_symbol(), Attach::Alone)
 }

@@ -21,7 +21,7 @@ use crate::metadata::part_notes::PartNotes;
 use crate::metadata::{note, read_unlinked};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
-use crate::target::Stage;
+use crate::target::{Gpu, Stage};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use xxhash_rust::xxh3::xxh3_128;
@@ -79,7 +79,11 @@ impl Object {
     /// relocations that PAL could not load. Needs a full compile: another version of the format, or another GPU.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let elf = Elf::parse(bytes)?;
-        let (interface, notes) = read_unlinked::read(notes_of(&elf)?)?;
+        let (interface, notes) = {
+            // Below, `identify` refuses a file whose flags are those of no GPU.
+            let gpu = Gpu::of_elf_flags(elf.flags).unwrap_or_default();
+            read_unlinked::read(notes_of(&elf)?, gpu)?
+        };
         let stage = interface.stage;
         let at = || format!("{stage} stage `{}`", interface.entry_point);
         identify(&elf, &interface).at(at)?;

@@ -15,6 +15,7 @@ use super::registers::{
 };
 use super::schema::MergeRule;
 use crate::error::{Error, Result};
+use crate::target::MOST_HARDWARE_STAGES;
 use smallvec::SmallVec;
 
 /// An entry of the map: a 16-bit number and a 32-bit word, each with its tag.
@@ -163,7 +164,7 @@ impl AttributeControls {
 pub struct FinalRegisters<'a> {
     entries: SmallVec<[Entry; 128]>,
     /// The parts whose entries were copied as a block, each with the index of its first entry.
-    blocks: [Option<(&'a RegisterIndexes, usize)>; 2],
+    blocks: [Option<(&'a RegisterIndexes, usize)>; MOST_HARDWARE_STAGES],
     /// Hash of every word that was set after the parts were added.
     changes: u64,
 }
@@ -204,8 +205,7 @@ impl<'a> FinalRegisters<'a> {
             let (block, start) = (*block)?;
             Some(start + usize::from(block.set[n].checked_sub(1)?))
         };
-        let [one, other] = &self.blocks;
-        in_block(one).or_else(|| in_block(other)).or_else(|| self.search(register))
+        self.blocks.iter().find_map(in_block).or_else(|| self.search(register))
     }
 
     /// Finds a register that is in no block, or that links do not set.

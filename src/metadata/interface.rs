@@ -5,7 +5,7 @@
 //! whole contract; `docs/unlinked-elf.md` describes each key.
 
 use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecOperand, SpecValue};
-use crate::target::{Gpu, Stage, WaveSize};
+use crate::target::{Gpu, HardwareStage, Stage, WaveSize};
 use serde::de;
 use serde::ser;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -82,9 +82,15 @@ impl StageInterface {
         }
     }
 
+    /// The hardware stage that runs it.
+    pub const fn hardware_stage(&self) -> HardwareStage {
+        self.target.hardware_stage(self.stage)
+    }
+
     /// The symbol of the stage's body: a body that needs a prolog has a different name.
     pub fn body_symbol(&self) -> &'static str {
-        if self.prolog { self.stage.unlinked_symbol() } else { self.stage.entry_symbol() }
+        let stage = self.hardware_stage();
+        if self.prolog { stage.unlinked_symbol() } else { stage.entry_symbol() }
     }
 }
 

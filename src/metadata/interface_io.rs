@@ -245,7 +245,7 @@ mod tests {
     }
 
     fn extract(map: &Map) -> Result<StageInterface> {
-        interface_of(&Document { version: None, pipeline: map.clone() })
+        interface_of(&Document { version: None, pipeline: map.clone() }, Gpu::default())
     }
 
     #[test]

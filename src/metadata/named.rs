@@ -8,7 +8,7 @@ use super::document::{Document, Map, get, set, submap};
 use super::registers::*;
 use super::user_data::pal::NOT_MAPPED;
 use crate::error::{Error, Result};
-use crate::target::{Gpu, Stage, WaveSize};
+use crate::target::{Gpu, HardwareStage, WaveSize};
 use rmpv::Value;
 
 /// Version of the metadata of a pipeline ELF.
@@ -23,9 +23,6 @@ pub enum MetadataVersion {
 
 /// Major and minor version of this form.
 pub const VERSION: (u32, u32) = (3, 0);
-
-/// User-data SGPRs of a stage, in `.user_data_reg_map`.
-const USER_DATA: u32 = 32;
 
 /// A named field: name, lowest bit, width.
 type Field3 = (&'static str, u32, u32);
@@ -266,9 +263,10 @@ const COMPUTE: &[Field3] = &[
 ];
 
 /// Fields in the map of a hardware stage, from its own registers.
-fn stage_fields(stage: Stage) -> &'static [(HardwareRegister, Field3)] {
+fn stage_fields(stage: HardwareStage) -> &'static [(HardwareRegister, Field3)] {
     match stage {
-        Stage::Vertex => &[
+        HardwareStage::Hs | HardwareStage::Gs => &[],
+        HardwareStage::Vs => &[
             (SPI_SHADER_PGM_RSRC1_VS, (".float_mode", 12, 8)),
             (SPI_SHADER_PGM_RSRC1_VS, (".ieee_mode", 23, 1)),
             (SPI_SHADER_PGM_RSRC1_VS, (".mem_ordered", 27, 1)),
@@ -280,7 +278,7 @@ fn stage_fields(stage: Stage) -> &'static [(HardwareRegister, Field3)] {
             (SPI_SHADER_PGM_RSRC2_VS, (".excp_en", 13, 9)),
             (SPI_SHADER_PGM_RSRC2_VS, (".shared_vgpr_cnt", 28, 4)),
         ],
-        Stage::Fragment => &[
+        HardwareStage::Ps => &[
             (SPI_SHADER_PGM_RSRC1_PS, (".float_mode", 12, 8)),
             (SPI_SHADER_PGM_RSRC1_PS, (".ieee_mode", 23, 1)),
             (SPI_SHADER_PGM_RSRC1_PS, (".mem_ordered", 25, 1)),
@@ -291,7 +289,7 @@ fn stage_fields(stage: Stage) -> &'static [(HardwareRegister, Field3)] {
             (SPI_SHADER_PGM_RSRC2_PS, (".excp_en", 16, 9)),
             (SPI_SHADER_PGM_RSRC2_PS, (".shared_vgpr_cnt", 28, 4)),
         ],
-        Stage::Compute => &[
+        HardwareStage::Cs => &[
             (COMPUTE_PGM_RSRC1, (".float_mode", 12, 8)),
             (COMPUTE_PGM_RSRC1, (".ieee_mode", 23, 1)),
             (COMPUTE_PGM_RSRC1, (".fp16_overflow", 26, 1)),
@@ -306,7 +304,6 @@ fn stage_fields(stage: Stage) -> &'static [(HardwareRegister, Field3)] {
     }
 }
 
-const STAGES: [Stage; 3] = [Stage::Vertex, Stage::Fragment, Stage::Compute];
 const USER_SGPRS: &str = ".user_sgprs";
 const REG_MAP: &str = ".user_data_reg_map";
 const CHECKSUM: &str = ".checksum_value";
@@ -315,6 +312,11 @@ const COMPUTE_REGISTERS: &str = ".compute_registers";
 const ATTRIBUTES: &str = ".spi_ps_input_cntl";
 const POSITIONS: &str = ".spi_shader_pos_format";
 const INTERPOLANTS: &str = ".num_interpolants";
+
+/// The hardware stages that pipelines of a GPU have.
+fn stages_of(gpu: Gpu) -> impl Iterator<Item = HardwareStage> {
+    gpu.family().hardware_stages().map(|stage| stage.hardware)
+}
 
 const fn mask(width: u32) -> u32 {
     if width >= 32 { u32::MAX } else { (1 << width) - 1 }
@@ -329,11 +331,11 @@ fn fields(list: &[Field3], word: u32) -> Map {
     list.iter().map(|field| (field.0.into(), named(*field, word))).collect()
 }
 
-/// Converts a document of version 2.6 to version 3.0.
+/// Converts a document of version 2.6 for this GPU to version 3.0.
 ///
 /// # Errors
 /// Malformed: not a document written by Dovetail. Unsupported: a value without a name in 3.0.
-pub fn from_registers(document: &Document) -> Result<Document> {
+pub fn from_registers(document: &Document, gpu: Gpu) -> Result<Document> {
     let mut pipeline = document.pipeline.clone();
     let words = words(&pipeline)?;
     let word = |register| words.get(register).unwrap_or(0);
@@ -342,26 +344,24 @@ pub fn from_registers(document: &Document) -> Result<Document> {
     }
     pipeline.retain(|(key, _)| key.as_str() != Some(".registers"));
     let mut stages = submap(&pipeline, ".hardware_stages")?.cloned().unwrap_or_default();
-    for stage in STAGES {
-        let Some((_, Value::Map(own))) = stages.iter_mut().find(|(k, _)| k.as_str() == Some(stage.hardware_name()))
-        else {
+    for stage in stages_of(gpu) {
+        let Some((_, Value::Map(own))) = stages.iter_mut().find(|(k, _)| k.as_str() == Some(stage.key())) else {
             continue;
         };
         for (register, field) in stage_fields(stage) {
             set(own, field.0, named(*field, word(*register)));
         }
-        let of = StageRegisters::of(stage);
+        let of = StageRegisters::of(stage)?;
         let count = of.user_sgpr.of(word(of.user_sgpr.register()))
             + 32 * of.user_sgpr_msb.map_or(0, |msb| msb.of(word(msb.register())));
         set(own, USER_SGPRS, count.into());
-        let slots = if stage == Stage::Compute { 16 } else { USER_DATA };
-        let mapped = (0..slots).map(|n| words.get(of.user_data.nth(n)).unwrap_or(NOT_MAPPED).into());
+        let mapped = (0..stage.max_user_sgprs()).map(|n| words.get(of.user_data.nth(n)).unwrap_or(NOT_MAPPED).into());
         set(own, REG_MAP, Value::Array(mapped.collect()));
         if let Some(sum) = words.get(of.checksum) {
             set(own, CHECKSUM, sum.into());
         }
     }
-    let is_compute = get(&stages, Stage::Compute.hardware_name()).is_some();
+    let is_compute = get(&stages, HardwareStage::Cs.key()).is_some();
     set(&mut pipeline, ".hardware_stages", Value::Map(stages));
     if is_compute {
         set(&mut pipeline, COMPUTE_REGISTERS, Value::Map(fields(COMPUTE, word(COMPUTE_PGM_RSRC2))));
@@ -416,14 +416,14 @@ pub fn registers(document: &Document, gpu: Gpu) -> Result<RegisterWords> {
     let mut out = RegisterWords::default();
     let none = Map::new();
     let stages = submap(pipeline, ".hardware_stages")?.unwrap_or(&none);
-    for stage in STAGES {
-        let Some(own) = submap(stages, stage.hardware_name())? else { continue };
+    for stage in stages_of(gpu) {
+        let Some(own) = submap(stages, stage.key())? else { continue };
         for (register, field) in stage_fields(stage) {
             put(&mut out, *register, own, *field)?;
         }
-        let of = StageRegisters::of(stage);
+        let of = StageRegisters::of(stage)?;
         let number = |key: &str| get(own, key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
-        let missing = |key: &str| Error::malformed(format!("metadata: {} has no {key}", stage.hardware_name()));
+        let missing = |key: &str| Error::malformed(format!("metadata: {} has no {key}", stage.key()));
         let count = number(USER_SGPRS).ok_or_else(|| missing(USER_SGPRS))?;
         out.set_field(of.user_sgpr, count & 31)?;
         if let Some(msb) = of.user_sgpr_msb {
@@ -442,7 +442,7 @@ pub fn registers(document: &Document, gpu: Gpu) -> Result<RegisterWords> {
             out.set(of.checksum, sum);
         }
         let mapped = get(own, REG_MAP).and_then(Value::as_array).ok_or_else(|| missing(REG_MAP))?;
-        for (n, value) in (0u32..USER_DATA).zip(mapped) {
+        for (n, value) in (0..stage.max_user_sgprs()).zip(mapped) {
             match value.as_u64().and_then(|n| u32::try_from(n).ok()) {
                 Some(NOT_MAPPED) => {}
                 Some(number) => out.set(of.user_data.nth(n), number),
@@ -460,7 +460,7 @@ pub fn registers(document: &Document, gpu: Gpu) -> Result<RegisterWords> {
         for field in COMPUTE {
             put(&mut out, COMPUTE_PGM_RSRC2, compute, *field)?;
         }
-        let lds = submap(stages, Stage::Compute.hardware_name())?.and_then(|own| get(own, ".lds_size")?.as_u64());
+        let lds = submap(stages, HardwareStage::Cs.key())?.and_then(|own| get(own, ".lds_size")?.as_u64());
         out.set_field(
             compute_pgm_rsrc2::LDS_SIZE,
             (lds.unwrap_or(0) / u64::from(facts.lds_unit)) as u32 & compute_pgm_rsrc2::LDS_SIZE.max(),
@@ -567,19 +567,19 @@ fn entries(pipeline: &Map) -> Result<Vec<(HardwareRegister, u32)>> {
 }
 
 /// The bits of a register that version 3.0 can express, or that the driver derives from other keys.
-pub fn named_bits(register: HardwareRegister) -> u32 {
+pub fn named_bits(register: HardwareRegister, gpu: Gpu) -> u32 {
     let bits = |(_, low, width): Field3| mask(width) << low;
     let all = |list: &[Field3]| list.iter().fold(0, |all, field| all | bits(*field));
     let field = |field: Field| if field.register() == register { field.max() << field.low() } else { 0 };
     let mut out =
         GROUPS.iter().filter(|group| group.register == register).fold(0, |out, group| out | all(group.fields));
-    let own = STAGES.iter().flat_map(|stage| stage_fields(*stage)).chain(SCALARS);
+    let own = stages_of(gpu).flat_map(stage_fields).chain(SCALARS);
     out |= own.filter(|(of, _)| *of == register).fold(0, |out, (_, field)| out | bits(*field));
-    for stage in STAGES {
-        let of = StageRegisters::of(stage);
+    for (of, stage) in stages_of(gpu).filter_map(|stage| Some((StageRegisters::of(stage).ok()?, stage))) {
         out |= field(of.user_sgpr) | of.user_sgpr_msb.map_or(0, field) | field(of.wave32);
         out |= field(of.vgprs) | field(of.sgprs);
-        if register == of.checksum || register.0.checked_sub(of.user_data.0).is_some_and(|n| n < USER_DATA) {
+        if register == of.checksum || register.0.checked_sub(of.user_data.0).is_some_and(|n| n < stage.max_user_sgprs())
+        {
             out = u32::MAX;
         }
     }

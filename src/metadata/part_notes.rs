@@ -10,13 +10,13 @@ use super::registers::{COMPUTE_NUM_THREAD, StageRegisters, compute_num_thread, c
 use super::schema::MetadataKey;
 use super::stage_text::{Counts, StageText};
 use crate::error::{Error, Result};
-use crate::target::{Stage, WaveSize};
+use crate::target::{HardwareStage, WaveSize};
 use smallvec::SmallVec;
 
 /// The notes that depend on one part alone.
 #[derive(Clone, Debug)]
 pub struct PartNotes {
-    pub(super) stage: Stage,
+    pub(super) stage: HardwareStage,
     /// Registers that the body uses and the hardware loads.
     pub(super) counts: Counts,
     /// Its fields at pipeline level.
@@ -32,7 +32,6 @@ impl PartNotes {
     /// # Errors
     /// Malformed: impossible counts or registers.
     pub fn new(mut notes: Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<Self> {
-        let stage = interface.stage;
         stage_registers(&mut notes, interface, hash)?;
         match &interface.kind {
             StageKind::Vertex(vertex) => graphics::vertex_part(&mut notes, interface, vertex)?,
@@ -41,11 +40,11 @@ impl PartNotes {
         }
         let Notes { pipeline, stage: own, registers } = &notes;
         Ok(Self {
-            stage,
+            stage: interface.hardware_stage(),
             counts: Counts { sgprs: own[&MetadataKey::SgprCount], vgprs: own[&MetadataKey::VgprCount] },
             pipeline: pipeline.iter().collect::<SmallVec<[_; MetadataKey::COUNT]>>().as_slice().into(),
             registers: PartRegisters::new(registers),
-            text: StageText::new(stage, own, registers, hash),
+            text: StageText::new(interface, own, registers, hash),
         })
     }
 
@@ -58,7 +57,7 @@ impl PartNotes {
 
 /// Sets what every stage has: counts, limits, the number of user-data SGPRs, wave size, checksum.
 fn stage_registers(notes: &mut Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<()> {
-    let (registers, facts) = (StageRegisters::of(interface.stage), interface.target.facts());
+    let (registers, facts) = (StageRegisters::of(interface.hardware_stage())?, interface.target.facts());
     let words = &mut notes.registers;
     let loaded = interface.entry_sgprs.saturating_add(words.field(registers.scratch_en));
     notes.stage.insert(MetadataKey::SgprCount, notes.stage[&MetadataKey::SgprCount].max(loaded).max(1));

@@ -67,7 +67,7 @@ impl PartNotes {
         let bytes = to.get_mut(start..).unwrap_or_default();
         let words = &mut ReadyRegisters::new(&self.registers, bytes);
 
-        let (first, mut mapped_end) = (StageRegisters::of(self.stage).user_data, 0);
+        let (first, mut mapped_end) = (StageRegisters::of(self.stage)?.user_data, 0);
         for (n, number) in (0u32..).zip(facts.user_data).filter_map(|(n, number)| Some((n, (*number)?))) {
             words.set(first.nth(n), number);
             if number < MAX_ROOT_DWORDS {
@@ -122,7 +122,7 @@ impl<'a> StageNotes<'a> {
 /// # Errors
 /// Malformed: more registers than the hardware has.
 pub(super) fn granules(interface: &StageInterface, counts: Counts) -> Result<[(Field, u32); 2]> {
-    let (registers, facts) = (StageRegisters::of(interface.stage), interface.target.facts());
+    let (registers, facts) = (StageRegisters::of(interface.hardware_stage())?, interface.target.facts());
     let Counts { sgprs, vgprs } = counts;
     if vgprs > facts.vgprs {
         return Err(Error::malformed(format!("{vgprs} VGPRs")));

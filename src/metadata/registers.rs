@@ -7,7 +7,7 @@
 pub use super::register_words::RegisterWords;
 use super::schema::{MergeRule, Owner};
 use crate::error::{Error, Result};
-use crate::target::Stage;
+use crate::target::HardwareStage;
 
 /// A register, by its dword number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -220,9 +220,13 @@ pub struct StageRegisters {
 
 impl StageRegisters {
     /// The registers of a stage.
-    pub const fn of(stage: Stage) -> &'static Self {
-        match stage {
-            Stage::Vertex => &Self {
+    ///
+    /// # Errors
+    /// A bug: code for a stage whose registers are not in the table.
+    pub fn of(stage: HardwareStage) -> Result<&'static Self> {
+        Ok(match stage {
+            HardwareStage::Hs | HardwareStage::Gs => return Err(no_registers(stage)),
+            HardwareStage::Vs => &Self {
                 user_data: SPI_SHADER_USER_DATA_VS,
                 vgprs: rsrc1_vs::VGPRS,
                 sgprs: rsrc1_vs::SGPRS,
@@ -233,7 +237,7 @@ impl StageRegisters {
                 checksum: SPI_SHADER_PGM_CHKSUM_VS,
                 wave32: vgt_shader_stages_en::VS_W32_EN,
             },
-            Stage::Fragment => &Self {
+            HardwareStage::Ps => &Self {
                 user_data: SPI_SHADER_USER_DATA_PS,
                 vgprs: rsrc1_ps::VGPRS,
                 sgprs: rsrc1_ps::SGPRS,
@@ -244,7 +248,7 @@ impl StageRegisters {
                 checksum: SPI_SHADER_PGM_CHKSUM_PS,
                 wave32: spi_ps_in_control::PS_W32_EN,
             },
-            Stage::Compute => &Self {
+            HardwareStage::Cs => &Self {
                 user_data: COMPUTE_USER_DATA,
                 vgprs: compute_pgm_rsrc1::VGPRS,
                 sgprs: compute_pgm_rsrc1::SGPRS,
@@ -255,8 +259,13 @@ impl StageRegisters {
                 checksum: COMPUTE_SHADER_CHKSUM,
                 wave32: compute_dispatch_initiator::CS_W32_EN,
             },
-        }
+        })
     }
+}
+
+#[cold]
+fn no_registers(stage: HardwareStage) -> Error {
+    Error::bug(format!("the table has no registers of hardware stage {}", stage.key()))
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub fn document(
     interface_io::write_generation(&mut out);
     out.str(MetadataKey::HardwareStages.name());
     out.map(1);
-    out.str(interface.stage.hardware_name());
+    out.str(interface.hardware_stage().key());
     // Sorted by name, as LLVM writes them.
     let mut counts: SmallVec<[_; 8]> = counts.iter().map(|(key, value)| (key.name(), value)).collect();
     counts.sort_unstable();

@@ -31,7 +31,7 @@ pub fn shapes() -> Vec<(Vec<Vec<u8>>, PipelineState)> {
     data.data_relocations.push((8, ABS32_LO, Against::Section(".rodata.cst4".into())));
     let mut whole = vertex();
     (whole.interface.prolog, whole.interface.epilog, whole.joint) = (false, false, false);
-    whole.symbol = whole.interface.stage.entry_symbol().into();
+    whole.symbol = whole.interface.hardware_stage().entry_symbol().into();
     let mut blended = state();
     blended.color.attachments[0].format = "R16G16B16A16_SFLOAT".parse().unwrap();
     blended.color.attachments[0].blend = true;

@@ -16,7 +16,7 @@ use crate::link_support::*;
 use dovetail::metadata::interface::*;
 use dovetail::metadata::registers::*;
 use dovetail::state::{ColorAttachment, PipelineState};
-use dovetail::target::Stage;
+use dovetail::target::HardwareStage;
 
 /// Parts and state.
 pub struct Pipeline {
@@ -74,7 +74,7 @@ impl Pipeline {
     fn no_prolog(&mut self, vgpr_comp_cnt: u32) {
         self.v().vgpr_comp_cnt = vgpr_comp_cnt;
         self.vs().interface.prolog = false;
-        self.vs().symbol = Stage::Vertex.entry_symbol().into();
+        self.vs().symbol = HardwareStage::Vs.entry_symbol().into();
     }
 
     /// The four components of a vertex parameter that are always these bits.

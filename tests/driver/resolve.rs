@@ -9,7 +9,7 @@ use dovetail::metadata::interface::{ResourceUse, ResultSource, StageKind, UserDa
 use dovetail::metadata::note;
 use dovetail::metadata::registers::{COMPUTE_USER_DATA, HardwareRegister};
 use dovetail::state::{BindingKind, PipelineState, PrimitiveKind, SpecializationEntry};
-use dovetail::target::Stage;
+use dovetail::target::{HardwareStage, Stage};
 use rmpv::Value;
 
 fn linked(part: &Unlinked, state: &PipelineState) -> Result<Vec<u8>, Error> {
@@ -413,7 +413,7 @@ fn broken_unlinked_elfs_are_refused_by_name() {
         expect(kind);
         assert!(Object::parse(&part.build()).is_ok());
         part.interface.prolog = false;
-        part.symbol = Stage::Vertex.entry_symbol().into();
+        part.symbol = HardwareStage::Vs.entry_symbol().into();
         assert!(Object::parse(&part.build()).unwrap_err().to_string().contains("a body without a prolog expects"));
     }
     let mut joint = fragment();

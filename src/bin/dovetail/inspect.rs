@@ -156,7 +156,8 @@ fn inspect(bytes: &[u8]) -> Result<Report> {
                 report.kind = "unlinked stage ELF";
             }
             // With the names of the fields, which the file does not have. Other generations are shown as they are.
-            if let (Some(shown), Ok(interface)) = (report.metadata.get_mut(INTERFACE_KEY), interface_of(&document)) {
+            let interface = interface_of(&document, report.gpu.unwrap_or_default());
+            if let (Some(shown), Ok(interface)) = (report.metadata.get_mut(INTERFACE_KEY), interface) {
                 report.wave = Some(interface.wave);
                 *shown = serde_json::to_value(interface).map_err(|e| Error::bug(e.to_string()))?;
             }

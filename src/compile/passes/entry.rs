@@ -39,7 +39,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         shader.add_param(Shader::ENTRY, ty)
     };
 
-    for which in user_data::plan(shader.stage, &needs) {
+    for which in user_data::plan(cx.request.target.hardware_stage(shader.stage), &needs) {
         let role = ArgRole::UserData(Name::of(format_args!("{which:?}")));
         entry.user.push((which, add(shader, RegClass::Sgpr, Type::B32, role)));
     }
