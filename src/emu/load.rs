@@ -139,7 +139,7 @@ fn stage_code(gpu: Gpu, stage: Stage, own: &Map, registers: &RegisterWords, entr
     let rsrc1 = registers.get(fields.float_mode.register());
     let rsrc1 = rsrc1.ok_or_else(|| Error::malformed(format!("no {}", fields.float_mode.register().name())))?;
     // PAL sets DX10_CLAMP itself; IEEE is bit 23 of RSRC1 in every stage.
-    let mode = fields.float_mode.of(rsrc1) | 1 << 8 | (rsrc1 >> 23 & 1) << 9;
+    let mode = registers.field(fields.float_mode) | 1 << 8 | (rsrc1 >> 23 & 1) << 9;
     let scratch = if registers.field(fields.scratch_en) == 1 {
         number(own, MetadataKey::ScratchMemorySize)?.unwrap_or(0)
     } else {

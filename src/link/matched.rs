@@ -11,6 +11,7 @@ use crate::glue::GluePiece;
 use crate::metadata::final_registers::AttributeControls;
 use crate::metadata::interface::{FragmentInput, ParamConstant, StageInterface, StageKind, VertexInterface};
 use crate::near_table::{NearTable, Tag};
+use crate::target::Family;
 use std::sync::{Arc, LazyLock};
 
 /// Number of matches that a part keeps in its table; further ones are made at each link.
@@ -62,6 +63,7 @@ impl Match {
     /// Needs a full compile: a stage was compiled for another partner, or a vertex body compiled on its own cannot export
     /// what is read.
     pub(super) fn new(
+        family: Family,
         vertex: &VertexInterface,
         params: &ParamVectors,
         fragment: Option<&StageInterface>,
@@ -70,7 +72,7 @@ impl Match {
         let (inputs, constants) = reads(fragment);
         check_partners(vertex, inputs, constants)?;
         let plan = ParamPlan::new(inputs, params)?;
-        let controls = AttributeControls::new(&plan.control_words());
+        let controls = AttributeControls::new(family, &plan.control_words())?;
         Ok(Self { controls, slots: plan.slots, epilog: epilog(&plan)? })
     }
 }

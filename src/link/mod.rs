@@ -183,7 +183,7 @@ impl Job<'_> {
         layout_of_code.fill(&unit, placement)?;
         let first = unit.stage(0).ok_or_else(|| Error::bug("a pipeline without stages"))?;
         let target = first.object.interface().target;
-        let mut notes = FinalNotes::new(unit.shape()?);
+        let mut notes = FinalNotes::new(target.family(), unit.shape()?);
         self.fill_notes(&unit, &resolved, &mut notes)?;
         let (unit, layout) = (&unit, &layout_of_code);
         let mut output = Output::new(Contents { target, unit, layout, resolved: &resolved, notes: &notes, metadata });

@@ -93,7 +93,7 @@ impl<'a> Joints<'a> {
             let piece = epilog.then(|| self.piece(&glue::param_export_key(*target, plan)).at(|| "vertex stage"));
             piece.transpose().map(|piece| piece.map(Arc::unwrap_or_clone))
         };
-        let make = || Match::new(interface, &vertex.params, fragment.map(|f| &f.interface), piece);
+        let make = || Match::new(target.family(), interface, &vertex.params, fragment.map(|f| &f.interface), piece);
         match self.plans {
             Some(plans) => {
                 let reads = fragment.map_or_else(ReadsId::none, Object::reads);

@@ -15,7 +15,7 @@ use crate::metadata::registers::*;
 use crate::metadata::user_data;
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
-use crate::target::{FamilyFacts, Gpu, HardwareStage, PipelineShape, ShapeStage, Stage, WaveSize};
+use crate::target::{Family, FamilyFacts, Gpu, HardwareStage, PipelineShape, ShapeStage, Stage, WaveSize};
 use rmpv::Value;
 use serde::Serialize;
 use std::fmt;
@@ -275,10 +275,10 @@ impl Metadata<'_> {
         let words = if by_name {
             named::registers(self.document, self.gpu()).unwrap_or_else(|e| {
                 report.add(ElfRule::Registers, e.to_string());
-                RegisterWords::default()
+                RegisterWords::new(self.gpu().family())
             })
         } else {
-            registers(pipeline, report)
+            registers(pipeline, self.gpu().family(), report)
         };
         let stages = self.stages(report);
         let kind = text(pipeline, ".type");
@@ -392,14 +392,13 @@ impl Metadata<'_> {
     }
 }
 
-fn registers(pipeline: &Map, report: &mut VerifyReport) -> RegisterWords {
-    let mut out = RegisterWords::default();
+fn registers(pipeline: &Map, family: Family, report: &mut VerifyReport) -> RegisterWords {
+    let mut out = RegisterWords::new(family);
     for (number, word) in map(pipeline, ".registers") {
         let narrow = |v: &Value| v.as_u64().and_then(|v| u32::try_from(v).ok());
-        match (narrow(number).map(HardwareRegister), narrow(word)) {
-            (Some(register), Some(word)) if register.info().is_some() => out.set(register, word),
-            _ => report.add(ElfRule::Registers, format!("register {number} = {word}")),
-        }
+        let register = narrow(number).and_then(|number| HardwareRegister::of_number(family, number));
+        let read = register.zip(narrow(word)).is_some_and(|(register, word)| out.set(register, word).is_ok());
+        report.require(read, ElfRule::Registers, || format!("register {number} = {word}"));
     }
     out
 }
@@ -464,7 +463,8 @@ fn stage_words(stage: HardwareStage, own: &Map, words: &RegisterWords, facts: &F
 
 fn workgroup_size(words: &RegisterWords, report: &mut VerifyReport) {
     for n in 0..3 {
-        let size = words.get(COMPUTE_NUM_THREAD.nth(n)).map(|w| compute_num_thread::NUM_THREAD_FULL.of(w));
+        let size =
+            words.get(COMPUTE_NUM_THREAD.nth(n)).map(|_| words.nth_field(compute_num_thread::NUM_THREAD_FULL, n));
         report.require(size.is_some_and(|s| s > 0), ElfRule::MandatoryRegisters, || "no workgroup size".into());
     }
 }
@@ -472,8 +472,8 @@ fn workgroup_size(words: &RegisterWords, report: &mut VerifyReport) {
 /// Checks the keys of a compute stage that the loader reads in addition to registers.
 fn compute_keys(own: &Map, words: &RegisterWords, facts: &FamilyFacts, report: &mut VerifyReport) {
     let sizes: Vec<u64> = (0..3)
-        .filter_map(|n| words.get(COMPUTE_NUM_THREAD.nth(n)))
-        .map(|word| compute_num_thread::NUM_THREAD_FULL.of(word).into())
+        .filter(|n| words.get(COMPUTE_NUM_THREAD.nth(*n)).is_some())
+        .map(|n| words.nth_field(compute_num_thread::NUM_THREAD_FULL, n).into())
         .collect();
     let said = get(own, ".threadgroup_dimensions").and_then(Value::as_array);
     let said: Option<Vec<u64>> = said.map(|sizes| sizes.iter().filter_map(Value::as_u64).collect());
@@ -506,9 +506,8 @@ fn graphics_words(words: &RegisterWords, by_name: bool, report: &mut VerifyRepor
     let no_params = words.field(spi_vs_out_config::NO_PC_EXPORT) == 1;
     let slots = if no_params { 0 } else { words.field(spi_vs_out_config::VS_EXPORT_COUNT) + 1 };
     for n in 0..controls {
-        let word = words.get(SPI_PS_INPUT_CNTL.nth(n)).unwrap_or(0);
-        let offset = spi_ps_input_cntl::OFFSET.of(word);
-        let flat = spi_ps_input_cntl::FLAT_SHADE.of(word) == 1;
+        let offset = words.nth_field(spi_ps_input_cntl::OFFSET, n);
+        let flat = words.nth_field(spi_ps_input_cntl::FLAT_SHADE, n) == 1;
         // Bit 5 selects a default value, or with flat shading the values of all vertices.
         let slot = if offset < 0x20 { Some(offset) } else { flat.then_some(offset & 0x1f) };
         let made = interp == 0 || slot.is_none_or(|s| s < slots);

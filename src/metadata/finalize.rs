@@ -13,7 +13,7 @@ use super::interface::StageKind;
 use super::ready_notes::{StageNotes, granules};
 use super::schema::MetadataKey;
 use crate::error::{Context, Error, Result};
-use crate::target::{MOST_HARDWARE_STAGES, PipelineShape};
+use crate::target::{Family, MOST_HARDWARE_STAGES, PipelineShape};
 use smallvec::SmallVec;
 
 /// `.spill_threshold` of a pipeline without spilled user data. PAL keeps 16 bits.
@@ -35,13 +35,13 @@ pub struct FinalNotes<'a> {
 }
 
 impl FinalNotes<'_> {
-    /// Nothing of a pipeline of this shape.
-    pub fn new(shape: &'static PipelineShape) -> Self {
+    /// Nothing of a pipeline of this shape, for this family.
+    pub fn new(family: Family, shape: &'static PipelineShape) -> Self {
         Self {
             shape,
             hash: [0; 2],
             pipeline: MetadataFields::default(),
-            registers: FinalRegisters::default(),
+            registers: FinalRegisters::new(family),
             stages: SmallVec::new(),
         }
     }

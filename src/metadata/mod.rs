@@ -23,6 +23,7 @@ pub mod part_notes;
 mod read_notes;
 pub mod read_unlinked;
 pub mod ready_notes;
+mod register;
 mod register_words;
 pub mod registers;
 pub mod schema;

@@ -8,7 +8,7 @@ use super::document::{Document, Map, get, set, submap};
 use super::registers::*;
 use super::user_data::pal::NOT_MAPPED;
 use crate::error::{Error, Result};
-use crate::target::{Gpu, HardwareStage, WaveSize};
+use crate::target::{Family, Gpu, HardwareStage, WaveSize};
 use rmpv::Value;
 
 /// Version of the metadata of a pipeline ELF.
@@ -337,9 +337,9 @@ fn fields(list: &[Field3], word: u32) -> Map {
 /// Malformed: not a document written by Dovetail. Unsupported: a value without a name in 3.0.
 pub fn from_registers(document: &Document, gpu: Gpu) -> Result<Document> {
     let mut pipeline = document.pipeline.clone();
-    let words = words(&pipeline)?;
+    let words = words(&pipeline, gpu.family())?;
     let word = |register| words.get(register).unwrap_or(0);
-    if spi_baryc_cntl::POS_FLOAT_ULC.of(word(SPI_BARYC_CNTL)) == 1 {
+    if words.field(spi_baryc_cntl::POS_FLOAT_ULC) == 1 {
         return Err(Error::unsupported("pixel centres at integers", "metadata 3.0 has no name for them"));
     }
     pipeline.retain(|(key, _)| key.as_str() != Some(".registers"));
@@ -352,8 +352,7 @@ pub fn from_registers(document: &Document, gpu: Gpu) -> Result<Document> {
             set(own, field.0, named(*field, word(*register)));
         }
         let of = StageRegisters::of(stage)?;
-        let count = of.user_sgpr.of(word(of.user_sgpr.register()))
-            + 32 * of.user_sgpr_msb.map_or(0, |msb| msb.of(word(msb.register())));
+        let count = words.field(of.user_sgpr) + 32 * of.user_sgpr_msb.map_or(0, |msb| words.field(msb));
         set(own, USER_SGPRS, count.into());
         let mapped = (0..stage.max_user_sgprs()).map(|n| words.get(of.user_data.nth(n)).unwrap_or(NOT_MAPPED).into());
         set(own, REG_MAP, Value::Array(mapped.collect()));
@@ -410,10 +409,10 @@ fn graphics(words: &RegisterWords, attributes: Vec<Value>) -> Map {
 /// Malformed: fields of another type, or registers that are not in the table.
 pub fn registers(document: &Document, gpu: Gpu) -> Result<RegisterWords> {
     if document.version.is_none_or(|(major, _)| major < VERSION.0) {
-        return words(&document.pipeline);
+        return words(&document.pipeline, gpu.family());
     }
-    let (pipeline, facts) = (&document.pipeline, gpu.facts());
-    let mut out = RegisterWords::default();
+    let (pipeline, family, facts) = (&document.pipeline, gpu.family(), gpu.facts());
+    let mut out = RegisterWords::new(family);
     let none = Map::new();
     let stages = submap(pipeline, ".hardware_stages")?.unwrap_or(&none);
     for stage in stages_of(gpu) {
@@ -436,23 +435,23 @@ pub fn registers(document: &Document, gpu: Gpu) -> Result<RegisterWords> {
             [(".vgpr_count", of.vgprs, facts.vgpr_unit(wave)), (".sgpr_count", of.sgprs, facts.sgpr_unit)]
         {
             let count = number(key).ok_or_else(|| missing(key))?.max(1);
-            out.set_field(field, ((count - 1) / granule).min(field.max()))?;
+            out.set_field(field, ((count - 1) / granule).min(field.max(family)))?;
         }
         if let Some(sum) = number(CHECKSUM) {
-            out.set(of.checksum, sum);
+            out.set(of.checksum, sum)?;
         }
         let mapped = get(own, REG_MAP).and_then(Value::as_array).ok_or_else(|| missing(REG_MAP))?;
         for (n, value) in (0..stage.max_user_sgprs()).zip(mapped) {
             match value.as_u64().and_then(|n| u32::try_from(n).ok()) {
                 Some(NOT_MAPPED) => {}
-                Some(number) => out.set(of.user_data.nth(n), number),
+                Some(number) => out.set(of.user_data.nth(n), number)?,
                 None => return Err(Error::malformed(format!("metadata: {REG_MAP} has {value}"))),
             }
         }
         if let Some(sizes) = get(own, ".threadgroup_dimensions").and_then(Value::as_array) {
             for (n, size) in (0u32..3).zip(sizes) {
                 let size = size.as_u64().and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
-                out.set(COMPUTE_NUM_THREAD.nth(n), size);
+                out.set(COMPUTE_NUM_THREAD.nth(n), size)?;
             }
         }
     }
@@ -463,7 +462,7 @@ pub fn registers(document: &Document, gpu: Gpu) -> Result<RegisterWords> {
         let lds = submap(stages, HardwareStage::Cs.key())?.and_then(|own| get(own, ".lds_size")?.as_u64());
         out.set_field(
             compute_pgm_rsrc2::LDS_SIZE,
-            (lds.unwrap_or(0) / u64::from(facts.lds_unit)) as u32 & compute_pgm_rsrc2::LDS_SIZE.max(),
+            (lds.unwrap_or(0) / u64::from(facts.lds_unit)) as u32 & compute_pgm_rsrc2::LDS_SIZE.max(family),
         )?;
     }
     if let Some(graphics) = submap(pipeline, GRAPHICS)? {
@@ -485,8 +484,7 @@ fn read_graphics(out: &mut RegisterWords, graphics: &Map) -> Result<()> {
     let mut name = |register, names: &[&str], map: &Map, (key, low, _): Field3| -> Result<()> {
         let found = get(map, key).and_then(Value::as_str).and_then(|name| names.iter().position(|n| *n == name));
         let number = found.ok_or_else(|| Error::malformed(format!("metadata: PAL has no name {key}")))?;
-        out.set(register, out.get(register).unwrap_or(0) | (number as u32) << low);
-        Ok(())
+        out.set(register, out.get(register).unwrap_or(0) | (number as u32) << low)
     };
     if let Some(map) = submap(graphics, SPRITE)? {
         SPRITE_SELECTORS.iter().try_for_each(|field| name(SPI_INTERP_CONTROL_0, &SELECTED, map, *field))?;
@@ -500,11 +498,11 @@ fn read_graphics(out: &mut RegisterWords, graphics: &Map) -> Result<()> {
         .iter()
         .zip(0u32..5)
         .fold(0, |word, (format, n)| word | (format.as_u64().unwrap_or(0) as u32 & 15) << (4 * n));
-    out.set(SPI_SHADER_POS_FORMAT, formats);
+    out.set(SPI_SHADER_POS_FORMAT, formats)?;
     for (n, item) in (0u32..32).zip(list(ATTRIBUTES)) {
         let Value::Map(map) = item else { return Err(Error::malformed(format!("metadata: {ATTRIBUTES} has no map"))) };
         let register = SPI_PS_INPUT_CNTL.nth(n);
-        out.set(register, 0);
+        out.set(register, 0)?;
         for field in ATTRIBUTE {
             put(out, register, &map, *field)?;
         }
@@ -529,8 +527,7 @@ fn put(out: &mut RegisterWords, register: HardwareRegister, map: &Map, (key, low
             _ => return Err(wrong(value)),
         },
     };
-    out.set(register, out.get(register).unwrap_or(0) & !(mask(width) << low) | value << low);
-    Ok(())
+    out.set(register, out.get(register).unwrap_or(0) & !(mask(width) << low) | value << low)
 }
 
 /// The register words that PAL takes from a document of either version: unlike [`registers`], it passes over unknown ones.
@@ -539,28 +536,32 @@ fn put(out: &mut RegisterWords, register: HardwareRegister, map: &Map, (key, low
 /// Malformed: fields of another type.
 pub fn loaded(document: &Document, gpu: Gpu) -> Result<RegisterWords> {
     let by_name = document.version.is_some_and(|(major, _)| major >= VERSION.0);
-    let mut out = if by_name { registers(document, gpu)? } else { RegisterWords::default() };
-    entries(&document.pipeline)?.into_iter().for_each(|(register, word)| out.set(register, word));
-    Ok(out)
-}
-
-/// The words of a `.registers` map.
-fn words(pipeline: &Map) -> Result<RegisterWords> {
-    let mut out = RegisterWords::default();
-    for (register, word) in entries(pipeline)? {
-        if register.info().is_none() {
-            return Err(Error::malformed(format!("metadata: register {:#x} is not in our table", register.0)));
+    let mut out = if by_name { registers(document, gpu)? } else { RegisterWords::new(gpu.family()) };
+    for (number, word) in entries(&document.pipeline)? {
+        if let Some(register) = HardwareRegister::of_number(gpu.family(), number) {
+            out.set(register, word)?;
         }
-        out.set(register, word);
     }
     Ok(out)
 }
 
-/// The entries of a `.registers` map, if there is one.
-fn entries(pipeline: &Map) -> Result<Vec<(HardwareRegister, u32)>> {
+/// The words of a `.registers` map.
+fn words(pipeline: &Map, family: Family) -> Result<RegisterWords> {
+    let mut out = RegisterWords::new(family);
+    for (number, word) in entries(pipeline)? {
+        let Some(register) = HardwareRegister::of_number(family, number) else {
+            return Err(Error::malformed(format!("metadata: register {number:#x} is not in our table")));
+        };
+        out.set(register, word)?;
+    }
+    Ok(out)
+}
+
+/// The entries of a `.registers` map, if there is one: numbers of registers, and words.
+fn entries(pipeline: &Map) -> Result<Vec<(u32, u32)>> {
     let number = |value: &Value| value.as_u64().and_then(|n| u32::try_from(n).ok());
     let entry = |(register, word): &(Value, Value)| {
-        let pair = number(register).map(HardwareRegister).zip(number(word));
+        let pair = number(register).zip(number(word));
         pair.ok_or_else(|| Error::malformed(format!("metadata: register {register} = {word}")))
     };
     submap(pipeline, ".registers")?.into_iter().flatten().map(entry).collect()
@@ -570,16 +571,16 @@ fn entries(pipeline: &Map) -> Result<Vec<(HardwareRegister, u32)>> {
 pub fn named_bits(register: HardwareRegister, gpu: Gpu) -> u32 {
     let bits = |(_, low, width): Field3| mask(width) << low;
     let all = |list: &[Field3]| list.iter().fold(0, |all, field| all | bits(*field));
-    let field = |field: Field| if field.register() == register { field.max() << field.low() } else { 0 };
+    let field = |field: Field| if field.register() == register { field.mask(gpu.family()) } else { 0 };
     let mut out =
         GROUPS.iter().filter(|group| group.register == register).fold(0, |out, group| out | all(group.fields));
     let own = stages_of(gpu).flat_map(stage_fields).chain(SCALARS);
     out |= own.filter(|(of, _)| *of == register).fold(0, |out, (_, field)| out | bits(*field));
-    for (of, stage) in stages_of(gpu).filter_map(|stage| Some((StageRegisters::of(stage).ok()?, stage))) {
+    let first = register.info().map(|info| info.first);
+    for of in stages_of(gpu).filter_map(|stage| StageRegisters::of(stage).ok()) {
         out |= field(of.user_sgpr) | of.user_sgpr_msb.map_or(0, field) | field(of.wave32);
         out |= field(of.vgprs) | field(of.sgprs);
-        if register == of.checksum || register.0.checked_sub(of.user_data.0).is_some_and(|n| n < stage.max_user_sgprs())
-        {
+        if register == of.checksum || first == Some(of.user_data) {
             out = u32::MAX;
         }
     }
@@ -588,8 +589,8 @@ pub fn named_bits(register: HardwareRegister, gpu: Gpu) -> u32 {
         PA_SC_AA_CONFIG => out | bits(COVERAGE),
         COMPUTE_PGM_RSRC2 => out | all(COMPUTE) | field(compute_pgm_rsrc2::LDS_SIZE),
         SPI_SHADER_POS_FORMAT => mask(20),
-        HardwareRegister(n) if n.wrapping_sub(SPI_PS_INPUT_CNTL.0) < 32 => all(ATTRIBUTE),
-        HardwareRegister(n) if n.wrapping_sub(COMPUTE_NUM_THREAD.0) < 3 => mask(16),
+        _ if first == Some(SPI_PS_INPUT_CNTL) => all(ATTRIBUTE),
+        _ if first == Some(COMPUTE_NUM_THREAD) => mask(16),
         _ => out,
     }
 }

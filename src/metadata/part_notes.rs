@@ -70,20 +70,19 @@ fn stage_registers(notes: &mut Notes, interface: &StageInterface, hash: [u64; 2]
     if (scratch > 0) != (words.field(registers.scratch_en) == 1) {
         return Err(Error::malformed(format!("{scratch} bytes of scratch memory, and SCRATCH_EN says otherwise")));
     }
-    words.reserve(registers.vgprs.register());
+    words.reserve(registers.vgprs.register())?;
     words.set_field(registers.wave32, u32::from(interface.wave == WaveSize::W32))?;
     let user_sgprs = u32::try_from(interface.user_data.len()).map_err(|_| Error::malformed("user-data SGPRs"))?;
     words.set_field(registers.user_sgpr, user_sgprs % 32)?;
     for (n, _) in (0u32..).zip(&interface.user_data).filter(|(_, what)| what.has_number()) {
-        words.reserve(registers.user_data.nth(n));
+        words.reserve(registers.user_data.nth(n))?;
     }
     if let Some(msb) = registers.user_sgpr_msb {
         words.set_field(msb, user_sgprs / 32)?;
     }
     let [low, high] = hash;
     let fold = (low ^ low >> 32 ^ high ^ high >> 32) as u32;
-    words.set(registers.checksum, fold);
-    Ok(())
+    words.set(registers.checksum, fold)
 }
 
 /// The registers of a compute part.
@@ -105,10 +104,10 @@ fn compute_part(notes: &mut Notes, interface: &StageInterface, compute: &Compute
     }
     words.set_field(compute_pgm_rsrc2::TIDIG_COMP_CNT, compute.tidig_comp_cnt)?;
     for (n, size) in (0u32..).zip(compute.local_size) {
-        let word = compute_num_thread::NUM_THREAD_FULL.put(0, size)?;
-        words.set(COMPUTE_NUM_THREAD.nth(n), word);
+        let word = compute_num_thread::NUM_THREAD_FULL.put(words.family(), 0, size)?;
+        words.set(COMPUTE_NUM_THREAD.nth(n), word)?;
     }
-    words.set(super::registers::COMPUTE_PGM_RSRC3, 0);
+    words.set(super::registers::COMPUTE_PGM_RSRC3, 0)?;
     let lds = words.field(compute_pgm_rsrc2::LDS_SIZE) * interface.target.facts().lds_unit;
     notes.stage.insert(MetadataKey::LdsSize, lds);
     Ok(())
@@ -126,5 +125,6 @@ fn entry_vgprs(interface: &StageInterface) -> u32 {
 
 /// VGPR_COMP_CNT: a prolog may need the instance id even if the body does not.
 pub(super) fn vgpr_comp_cnt(interface: &StageInterface, body: u32) -> u32 {
-    if interface.prolog { rsrc1_vs::VGPR_COMP_CNT.max() } else { body.min(rsrc1_vs::VGPR_COMP_CNT.max()) }
+    let all = rsrc1_vs::VGPR_COMP_CNT.max(interface.target.family());
+    if interface.prolog { all } else { body.min(all) }
 }

@@ -26,7 +26,7 @@ impl NotesReading {
         Self {
             family,
             pipeline: Fields::default(),
-            registers: RegisterWords::default(),
+            registers: RegisterWords::new(family),
             seen: RegisterSet::default(),
             stage: None,
         }
@@ -81,21 +81,22 @@ impl NotesReading {
     fn words(&mut self, from: &mut Reader<'_>) -> Result<()> {
         for _ in 0..from.map()? {
             let (number, word) = (from.uint()?, from.uint()?);
-            self.register(HardwareRegister(number), word)?;
+            self.register(number, word)?;
         }
         Ok(())
     }
 
     /// Takes over the word of a register that the code gives. A 0 in a register that the link gives is ignored.
-    fn register(&mut self, register: HardwareRegister, word: u32) -> Result<()> {
-        let Some(info) = register.info() else {
-            return Err(Error::unsupported(register.name(), "in the metadata of an unlinked ELF"));
+    fn register(&mut self, number: u32, word: u32) -> Result<()> {
+        let register = HardwareRegister::of_number(self.family, number);
+        let Some((register, info)) = register.and_then(|register| Some((register, register.info()?))) else {
+            return Err(Error::unsupported(format!("register {number:#x}"), "in the metadata of an unlinked ELF"));
         };
         if !self.seen.insert(register) {
             return Err(Error::malformed(format!("metadata has {} twice", register.name())));
         }
         match info.owner {
-            Owner::Code => self.registers.set(register, word),
+            Owner::Code => self.registers.set(register, word)?,
             Owner::Link if word != 0 => {
                 return Err(Error::malformed(format!("metadata: {} is the link's to give", register.name())));
             }

@@ -129,7 +129,7 @@ pub(super) fn granules(interface: &StageInterface, counts: Counts) -> Result<[(F
     }
     // A value that does not fit means damaged counts, not an internal error.
     let (of_vgprs, of_sgprs) = ((vgprs - 1) / facts.vgpr_unit(interface.wave), (sgprs - 1) / facts.sgpr_unit);
-    if of_sgprs > registers.sgprs.max() {
+    if of_sgprs > registers.sgprs.max(interface.target.family()) {
         return Err(Error::malformed(format!("{sgprs} SGPRs")));
     }
     Ok([(registers.vgprs, of_vgprs), (registers.sgprs, of_sgprs)])

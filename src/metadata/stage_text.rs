@@ -4,7 +4,7 @@
 use super::fields::MetadataFields;
 use super::interface::StageInterface;
 use super::msgpack::Writer;
-use super::registers::{COMPUTE_NUM_THREAD, RegisterWords, compute_num_thread};
+use super::registers::{RegisterWords, compute_num_thread};
 use super::schema::{KeyScope, MetadataKey, ValueType};
 use crate::fixed::FixedWriter;
 
@@ -70,8 +70,7 @@ impl StageText {
                     own.str(key.name());
                     own.array(3);
                     for n in 0..3 {
-                        let word = registers.get(COMPUTE_NUM_THREAD.nth(n)).unwrap_or(0);
-                        own.uint(compute_num_thread::NUM_THREAD_FULL.of(word).into());
+                        own.uint(registers.nth_field(compute_num_thread::NUM_THREAD_FULL, n).into());
                     }
                 }
                 _ => {

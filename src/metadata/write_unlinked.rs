@@ -44,8 +44,8 @@ pub fn document(
     }
     out.str(MetadataKey::Registers.name());
     out.map(registers.len());
-    for (register, word) in registers.iter() {
-        out.uint(register.0.into());
+    for (number, word) in registers.numbered() {
+        out.uint(number.into());
         out.uint(word.into());
     }
     let fields = interface_io::write(&mut out, interface)?;

@@ -93,7 +93,9 @@ mod tests {
             write(&mut out);
             out.finish()
         };
-        for shape in Family::ALL.into_iter().flat_map(Family::shapes) {
+        for (family, shape) in
+            Family::ALL.into_iter().flat_map(|family| family.shapes().iter().map(move |s| (family, s)))
+        {
             let before = |out: &mut Writer| {
                 out.map(2);
                 out.str("amdpal.version");
@@ -113,7 +115,7 @@ mod tests {
                 out.str(MetadataKey::Shaders.name());
                 out.map(0);
             };
-            let notes = FinalNotes { hash: [u64::MAX; 2], ..FinalNotes::new(shape) };
+            let notes = FinalNotes { hash: [u64::MAX; 2], ..FinalNotes::new(family, shape) };
             let mut bytes = [0; 160];
             let mut out = FixedWriter::new(&mut bytes);
             head(&notes, &mut out);

@@ -7,7 +7,6 @@ use dovetail::link::{EmitGlue, Object, Placement, link, verify};
 use dovetail::metadata::document::{Document, get};
 use dovetail::metadata::interface::{ResourceUse, ResultSource, StageKind, UserData, VertexInterface};
 use dovetail::metadata::note;
-use dovetail::metadata::registers::{COMPUTE_USER_DATA, HardwareRegister};
 use dovetail::state::{BindingKind, PipelineState, PrimitiveKind, SpecializationEntry};
 use dovetail::target::{HardwareStage, Stage};
 use rmpv::Value;
@@ -31,10 +30,11 @@ fn number(elf: &[u8], key: &str) -> u64 {
     get(&document(elf).pipeline, key).unwrap().as_u64().unwrap()
 }
 
-fn register(elf: &[u8], register: HardwareRegister) -> Option<u64> {
+/// The word of the register with this dword number.
+fn register(elf: &[u8], number: u32) -> Option<u64> {
     let doc = document(elf);
     let words = get(&doc.pipeline, ".registers").unwrap().as_map().unwrap();
-    words.iter().find(|(k, _)| k.as_u64() == Some(register.0.into())).and_then(|(_, v)| v.as_u64())
+    words.iter().find(|(k, _)| k.as_u64() == Some(number.into())).and_then(|(_, v)| v.as_u64())
 }
 
 /// The literal that a symbol resolves to, and the spill threshold.
@@ -157,15 +157,15 @@ fn a_choice_is_a_move_of_what_the_layout_says() {
 #[test]
 fn user_data_become_pal_numbers() {
     let elf = linked(&compute(), &state()).unwrap();
-    let user: Vec<Option<u64>> = (0..8).map(|n| register(&elf, COMPUTE_USER_DATA.nth(n))).collect();
+    let user: Vec<Option<u64>> = (0..8).map(|n| register(&elf, 0x2E40 + n)).collect();
     let expect = [Some(0x1000_0000), None, Some(0x1000_0006), None, Some(0), Some(11), Some(0x1000_0002), None];
     assert_eq!(user, expect);
     assert_eq!(number(&elf, ".user_data_limit"), 12);
     // USER_SGPR 7, the three ids and the group size, TIDIG_COMP_CNT 1.
-    assert_eq!(register(&elf, HardwareRegister(0x2E13)), Some(7 << 1 | 0b1111 << 7 | 1 << 11));
-    assert_eq!(register(&elf, HardwareRegister(0x2E07)), Some(8));
+    assert_eq!(register(&elf, 0x2E13), Some(7 << 1 | 0b1111 << 7 | 1 << 11));
+    assert_eq!(register(&elf, 0x2E07), Some(8));
     // wave32: (10 - 1) / 8 and (12 - 1) / 8.
-    assert_eq!(register(&elf, HardwareRegister(0x2E12)), Some(0x602C_0000 | 1 | 1 << 6));
+    assert_eq!(register(&elf, 0x2E12), Some(0x602C_0000 | 1 | 1 << 6));
 }
 
 #[test]
@@ -304,8 +304,8 @@ fn per_sample_shading_of_a_body_for_pixels_needs_a_full_compile() {
     (f.per_pixel, f.per_sample) = (false, true);
     let elf = link(&[&vs, &ps.build()], &state, Placement::Adjacent, &EmitGlue).unwrap();
     // PA_SC_MODE_CNTL_1.PS_ITER_SAMPLE and POS_FLOAT_LOCATION.
-    assert_eq!(register(&elf, HardwareRegister(0xA293)), Some(0x0603_018C));
-    assert_eq!(register(&elf, HardwareRegister(0xA1B8)), Some(1 << 24 | 2 << 16));
+    assert_eq!(register(&elf, 0xA293), Some(0x0603_018C));
+    assert_eq!(register(&elf, 0xA1B8), Some(1 << 24 | 2 << 16));
 }
 
 #[test]
@@ -321,8 +321,8 @@ fn views_need_a_body_that_exports_them() {
     (v.positions.layer, v.positions.count) = (true, 2);
     let elf = link(&[&vs.build(), &ps], &state, Placement::Adjacent, &EmitGlue).unwrap();
     // USE_VTX_RENDER_TARGET_INDX and the enable bit of its vector.
-    assert_eq!(register(&elf, HardwareRegister(0xA207)), Some(1 << 18 | 1 << 21 | 1 << 24));
-    assert_eq!(register(&elf, HardwareRegister(0xA1C3)), Some(0x44));
+    assert_eq!(register(&elf, 0xA207), Some(1 << 18 | 1 << 21 | 1 << 24));
+    assert_eq!(register(&elf, 0xA1C3), Some(0x44));
 }
 
 #[test]
@@ -333,15 +333,15 @@ fn rates_and_coverage_have_their_registers() {
     let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
     (f.fully_covered, f.early_fragment_tests, f.post_depth_coverage) = (true, true, true);
     let elf = link(&[&vs.build(), &ps.build()], &state(), Placement::Adjacent, &EmitGlue).unwrap();
-    assert_eq!(register(&elf, HardwareRegister(0xA207)), Some(1 << 21 | 1 << 24 | 1 << 28));
-    assert_eq!(register(&elf, HardwareRegister(0xA2F8)), Some(1 << 26));
-    let depth = register(&elf, HardwareRegister(0xA203)).unwrap();
+    assert_eq!(register(&elf, 0xA207), Some(1 << 21 | 1 << 24 | 1 << 28));
+    assert_eq!(register(&elf, 0xA2F8), Some(1 << 26));
+    let depth = register(&elf, 0xA203).unwrap();
     assert_eq!(depth >> 23 & 1, 1);
     let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
     (f.fully_covered, f.post_depth_coverage) = (false, false);
     let elf = link(&[&vs.build(), &ps.build()], &state(), Placement::Adjacent, &EmitGlue).unwrap();
-    assert_eq!(register(&elf, HardwareRegister(0xA2F8)), Some(0));
-    assert_eq!(register(&elf, HardwareRegister(0xA203)), Some(depth & !(1 << 23)));
+    assert_eq!(register(&elf, 0xA2F8), Some(0));
+    assert_eq!(register(&elf, 0xA203), Some(depth & !(1 << 23)));
 }
 
 #[test]
@@ -381,9 +381,9 @@ fn graphics_registers_follow_from_interfaces_and_state() {
         // The prolog needs the instance id; the seven user SGPRs are fewer than 32.
         (0x2C4B, 7 << 1, "SPI_SHADER_PGM_RSRC2_VS"),
     ] {
-        assert_eq!(register(&elf, HardwareRegister(number)), Some(expect), "{name}");
+        assert_eq!(register(&elf, number), Some(expect), "{name}");
     }
-    assert_eq!(register(&elf, HardwareRegister(0x2C4A)).unwrap() >> 24 & 3, 3, "VGPR_COMP_CNT");
+    assert_eq!(register(&elf, 0x2C4A).unwrap() >> 24 & 3, 3, "VGPR_COMP_CNT");
     assert!(verify(&elf).unwrap().is_ok(), "{:?}", verify(&elf).unwrap().violations);
 }
 

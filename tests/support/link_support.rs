@@ -108,7 +108,7 @@ impl Unlinked {
         let document = write_unlinked::document(
             &self.symbol,
             &MetadataFields::new(),
-            &RegisterWords::default(),
+            &RegisterWords::new(self.interface.target.family()),
             &self.interface,
             &[],
         );

@@ -44,7 +44,7 @@ pub(super) fn read(object: &[u8], interface: &StageInterface) -> Result<MachineC
         functions: vec![body],
         // LLVM aligns loops in the code to lines of the instruction cache.
         align: LINE,
-        ..MachineCode::default()
+        ..MachineCode::new(interface.target)
     };
     let tables = read_data(&elf, &mut code)?;
     read_patches(&elf, &tables, &mut code).map_err(bug)?;

@@ -14,7 +14,7 @@ use crate::metadata::interface::{
     ColorOutput, ComponentType, ComputeInterface, FragmentInterface, ResultSource, StageInterface, StageKind,
     VertexInput, VertexInterface,
 };
-use crate::metadata::registers::{HardwareRegister, RegisterWords};
+use crate::metadata::registers::{RegisterWords, SPI_SHADER_PGM_RSRC1_VS};
 use crate::metadata::schema::MetadataKey;
 use crate::metadata::{note, read_unlinked};
 use crate::reloc::kind::RelocKind;
@@ -83,7 +83,7 @@ fn code(stage: Stage, epilog: bool) -> MachineCode {
             Patch { offset: 12, kind: RelocKind::Rel32Lo, target: PatchTarget::Table(1) },
         ],
         counts: [(MetadataKey::VgprCount, 6), (MetadataKey::SgprCount, 9), (MetadataKey::ScratchMemorySize, 0)].into(),
-        registers: RegisterWords::default(),
+        registers: RegisterWords::new(Gpu::default().family()),
         awaits_inputs: false,
         takes_address_high: false,
         results: Results::InOrder,
@@ -163,7 +163,10 @@ fn several_functions_are_several_symbols() {
 #[test]
 fn a_body_without_instructions_gets_one() {
     let symbol = body_symbol(Stage::Fragment).into();
-    let empty = MachineCode { functions: vec![FunctionSymbol { symbol, start: 0, size: 0 }], ..MachineCode::default() };
+    let empty = MachineCode {
+        functions: vec![FunctionSymbol { symbol, start: 0, size: 0 }],
+        ..MachineCode::new(Gpu::default())
+    };
     let elf = write(empty, interface(Stage::Fragment, true)).unwrap().0;
     let listing = tool("llvm-objdump-19", &["-d"], &elf);
     let lines: Vec<_> = listing.lines().filter(|l| l.contains("//")).collect();
@@ -174,7 +177,7 @@ fn a_body_without_instructions_gets_one() {
 fn the_note_carries_interface_counts_and_registers() {
     let interface = interface(Stage::Vertex, true);
     let mut code = code(Stage::Vertex, true);
-    code.registers.set(HardwareRegister(0x2c4a), 0x082c_0000);
+    code.registers.set(SPI_SHADER_PGM_RSRC1_VS, 0x082c_0000).unwrap();
     code.simplified = Some("too long".into());
     code.fallback = Some("a feature".into());
     let elf = write(code, interface.clone()).unwrap();
@@ -184,7 +187,7 @@ fn the_note_carries_interface_counts_and_registers() {
     let document = Document::parse(note::metadata(file.section(".note").unwrap().1.data).unwrap()).unwrap();
     assert_eq!(read_unlinked::interface_of(&document, Gpu::default()).unwrap(), interface);
     let notes = read_unlinked::notes_of(&document, Gpu::default(), Stage::Vertex).unwrap();
-    assert_eq!(notes.registers.iter().collect::<Vec<_>>(), [(HardwareRegister(0x2c4a), 0x082c_0000)]);
+    assert_eq!(notes.registers.numbered().collect::<Vec<_>>(), [(0x2c4a, 0x082c_0000)]);
     assert_eq!(notes.stage[&MetadataKey::SgprCount], 9);
     // Keys in the order of LLVM's writer.
     let stages = get(&document.pipeline, ".hardware_stages").unwrap().to_string();
