@@ -97,7 +97,7 @@ impl EntryFacts {
     }
 
     fn place(&mut self, args: &[EntryArg]) -> Result<()> {
-        if self.stage == Stage::Fragment {
+        if self.stage.shades_pixels() {
             self.enable_inputs(args)?;
         }
         let mut input = 0;
@@ -106,7 +106,7 @@ impl EntryFacts {
             let place = match arg.class {
                 RegClass::Sgpr => Some(take(&mut self.sgprs, count)),
                 RegClass::Vgpr => {
-                    let loaded = self.stage != Stage::Fragment || self.pixel_inputs >> input & 1 == 1;
+                    let loaded = !self.stage.shades_pixels() || self.pixel_inputs >> input & 1 == 1;
                     input += 1;
                     loaded.then(|| take(&mut self.vgprs, count))
                 }

@@ -90,7 +90,7 @@ pub(super) fn component_type(text: &str) -> ComponentType {
 }
 
 fn stage(stage: Stage, kind: StageKind) -> StageInterface {
-    let vertex = stage == Stage::Vertex;
+    let vertex = stage.fetches_attributes();
     let user_data = [UserData::GlobalTable, UserData::PerShaderTable, UserData::DescriptorSet(0)];
     let special = [UserData::VertexBufferTable, UserData::BaseVertex, UserData::BaseInstance];
     StageInterface {

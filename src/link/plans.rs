@@ -24,7 +24,7 @@ use crate::glue::{self, GlueKey, GluePiece, PieceKey};
 use crate::metadata::interface::{StageInterface, StageKind};
 use crate::state::PipelineState;
 use crate::table::{SharedTable, hash};
-use crate::target::{Gpu, Stage, WaveSize};
+use crate::target::{Gpu, WaveSize};
 use std::sync::Arc;
 
 /// Plans and pieces, kept between links. All threads share one; it only grows. What an object keeps of its links is for
@@ -53,7 +53,7 @@ impl<'a> Joints<'a> {
         let mut read = Touched::default();
         read.value(state.vertex.bindings.len() ^ state.color.attachments.len() ^ state.specialization.len());
         objects.iter().for_each(|object| object.touch(&mut read));
-        let fragment = objects.iter().find(|object| object.stage() == Stage::Fragment);
+        let fragment = objects.iter().find(|object| object.stage().reads_parameters());
         for object in objects {
             object.ready.touch(layout, &mut read);
             object.touch_sections(&mut read);

@@ -56,7 +56,7 @@ impl StageText {
         own.str(hardware.key());
 
         let mut out = Self { shader: own.len(), ..Self::default() };
-        let is_compute = interface.stage.has_workgroups();
+        let is_compute = interface.stage.is_dispatched();
         own.str(hardware.key());
         own.map(fields.len() + if is_compute { 2 } else { 1 });
         for key in MetadataKey::all().filter(|k| k.place() == KeyScope::Stage) {

@@ -251,8 +251,8 @@ pub(super) fn specialized<'s>(state: &'s PipelineState, stages: &[&ShaderPart]) 
 /// The vertex and the fragment part, if there are no others.
 fn vertex_and_fragment<'o>(objects: &[&'o Object]) -> Option<[&'o Object; 2]> {
     match *objects {
-        [a, b] if (a.stage(), b.stage()) == (Stage::Vertex, Stage::Fragment) => Some([a, b]),
-        [a, b] if (a.stage(), b.stage()) == (Stage::Fragment, Stage::Vertex) => Some([b, a]),
+        [a, b] if a.stage().feeds_the_rasterizer() && b.stage().reads_parameters() => Some([a, b]),
+        [a, b] if b.stage().feeds_the_rasterizer() && a.stage().reads_parameters() => Some([b, a]),
         _ => None,
     }
 }

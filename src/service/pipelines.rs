@@ -16,7 +16,6 @@ use crate::link::Object;
 use crate::metadata::interface::ParamConstant;
 use crate::pipeline::{everything_known, only_for, taken_constants};
 use crate::state::{Known, PipelineState};
-use crate::target::Stage;
 use crate::wire::Verdict;
 use std::sync::Arc;
 
@@ -83,7 +82,7 @@ impl Run {
         if stages.is_empty() || stages.len() > MAX_STAGES || twice {
             return Err(Error::malformed(format!("a pipeline of {} stages, each once at most", stages.len())));
         }
-        let pair = matches!(&stages[..], [a, b] if (a.stage, b.stage) == (Stage::Fragment, Stage::Vertex));
+        let pair = matches!(&stages[..], [a, b] if a.stage.reads_parameters() && b.stage.feeds_the_rasterizer());
         let early = match &kind {
             Kind::Whole(..) if pair => Early::Vertex,
             _ => Early::Done(Known::Unknown),

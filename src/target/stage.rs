@@ -50,6 +50,31 @@ impl Stage {
         }
     }
 
+    /// Whether it is run by a dispatch, not by a draw: no stage comes before or after it.
+    pub const fn is_dispatched(self) -> bool {
+        match self {
+            Self::Compute => true,
+            Self::Vertex | Self::Fragment => false,
+        }
+    }
+
+    /// Whether an invocation begins with a vertex of the draw: it has attributes, which a prolog may fetch.
+    pub const fn fetches_attributes(self) -> bool {
+        match self {
+            Self::Vertex => true,
+            Self::Fragment | Self::Compute => false,
+        }
+    }
+
+    /// Whether an invocation shades a pixel or a sample of it. Such invocations run in quads, with helpers where a primitive
+    /// does not cover a quad's pixel, so that derivatives exist.
+    pub const fn shades_pixels(self) -> bool {
+        match self {
+            Self::Fragment => true,
+            Self::Vertex | Self::Compute => false,
+        }
+    }
+
     /// Whether its invocations form workgroups: it has shared memory and barriers, and its id in the grid.
     pub const fn has_workgroups(self) -> bool {
         match self {

@@ -17,7 +17,6 @@ use crate::error::{Error, FullCompile, Result};
 use crate::ir::{ArgRole, BuiltIn, DescriptorPart, EntryArg, LowerInfo, Name, Op, RegClass, Shader, Type};
 use crate::metadata::interface::{MAX_JOINT_VGPRS, StageKind};
 use crate::state::Known;
-use crate::target::Stage;
 use crate::workspace::List;
 
 /// Creates the parameters of the entry block.
@@ -25,7 +24,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     if !shader.block(Shader::ENTRY).params.is_empty() {
         return Err(Error::bug("the entry block has parameters before the entry is lowered"));
     }
-    let inputs = if shader.stage == Stage::Vertex { vertex_inputs(shader)? } else { Vec::new() };
+    let inputs = if shader.stage.fetches_attributes() { vertex_inputs(shader)? } else { Vec::new() };
     let fetch_in_prolog = cx.request.known.vertex == Known::Unknown && !inputs.is_empty();
     let mut needs = needs(shader, cx)?;
     if !inputs.is_empty() {

@@ -33,7 +33,7 @@ fn interface(stage: Stage, epilog: bool) -> StageInterface {
         stage,
         wave: WaveSize::W64,
         entry_point: "main".into(),
-        prolog: stage == Stage::Vertex,
+        prolog: stage.fetches_attributes(),
         epilog,
         user_data: vec![],
         entry_sgprs: 1,

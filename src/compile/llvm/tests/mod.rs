@@ -38,7 +38,7 @@ pub(super) fn shader(stage: Stage, wave: WaveSize, args: &[(RegClass, Type)], re
         returns: returns.iter().copied().collect(),
         epilog: !returns.is_empty(),
         symbol: Gpu::default().hardware_stage(stage).unlinked_symbol().into(),
-        color_export: stage == Stage::Fragment,
+        color_export: stage.shades_pixels(),
         depth_export: false,
     });
     shader
