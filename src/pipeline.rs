@@ -15,7 +15,7 @@ use crate::compile::request::{KnownState, StageRequest, TuningOptions};
 use crate::compile::{constants_read, for_fragment, for_vertex, needs_variant, variant};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::link::{Job, Linked, Object, Placement};
-use crate::metadata::interface::{FragmentReads, ParamConstant, StageKind};
+use crate::metadata::interface::{FragmentInterface, ParamConstant};
 use crate::state::{Known, PipelineState, ResourceLayout};
 use crate::target::{Gpu, Stage};
 use crate::toolchain::{Pair, PairNote, PartRef, ReadyPart, Toolchain};
@@ -295,10 +295,8 @@ pub(crate) fn everything_known(
     constants: Known<Vec<ParamConstant>>,
     before: Option<&Object>,
 ) -> KnownState {
-    let reads = match before.map(|part| &part.interface().kind) {
-        Some(StageKind::Fragment(fragment)) => fragment.reads(),
-        _ => FragmentReads::default(),
-    };
+    let fragment = before.and_then(|part| part.interface().kind.fragment());
+    let reads = fragment.map(FragmentInterface::reads).unwrap_or_default();
     KnownState {
         operands: Known::Known(Vec::new()),
         layout: Known::Known(layout.clone()),

@@ -15,7 +15,7 @@ use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, sh
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::fallible;
 use crate::isa::words::{LINE, S_BRANCH, S_NOP};
-use crate::metadata::interface::{StageInterface, StageKind};
+use crate::metadata::interface::{StageInterface, StageKind, VertexInterface};
 use crate::metadata::notes::Notes;
 use crate::metadata::part_notes::PartNotes;
 use crate::metadata::{note, read_unlinked};
@@ -101,9 +101,9 @@ impl Object {
         let notes = PartNotes::new(notes, &interface, hash).at(at)?;
         user_data::check(&interface).at(at)?;
         check_prolog(&interface).at(at)?;
-        let params = match &interface.kind {
-            StageKind::Vertex(vertex) => ParamVectors::new(&vertex.params).at(at)?,
-            _ => ParamVectors::default(),
+        let params = match interface.kind.pre_rasterization() {
+            Some(last) => ParamVectors::new(&last.params).at(at)?,
+            None => ParamVectors::default(),
         };
         let code_align = reader.code_align;
         let digest = None;
@@ -184,7 +184,9 @@ impl Object {
         let Self { interface, notes, params, hash, code_align, data, .. } = self;
         read.value(interface.specialization.len() ^ interface.stage as usize);
         read.value(match &interface.kind {
-            StageKind::Vertex(vertex) => vertex.params.len() ^ vertex.exported_params as usize,
+            StageKind::Vertex(VertexInterface { pre_rasterization: last, .. }) => {
+                last.params.len() ^ last.exported_params as usize
+            }
             StageKind::Fragment(fragment) => fragment.inputs.len() ^ usize::from(fragment.fully_covered),
             StageKind::Compute(compute) => compute.local_size[0] as usize,
         });
@@ -227,9 +229,9 @@ impl Object {
         format!("{} stage `{}`", self.stage(), self.interface.entry_point)
     }
 
-    /// Whether it is a vertex part with constant parameters.
+    /// Whether it has parameters that are constant.
     pub fn has_constants(&self) -> bool {
-        matches!(&self.interface.kind, StageKind::Vertex(vertex) if vertex.constants().next().is_some())
+        self.interface.kind.pre_rasterization().is_some_and(|last| last.constants().next().is_some())
     }
 
     /// Names of all symbols that need a value, sorted, without duplicates.
@@ -249,8 +251,8 @@ fn part_hash(elf: &[u8]) -> [u64; 2] {
 
 /// Only a prolog can leave loads outstanding or the high half of the code's address.
 fn check_prolog(interface: &StageInterface) -> Result<()> {
-    match &interface.kind {
-        StageKind::Vertex(vertex) if !interface.prolog && (vertex.awaits_inputs || vertex.takes_address_high) => {
+    match interface.kind.fetch() {
+        Some(fetch) if !interface.prolog && (fetch.awaits_inputs || fetch.takes_address_high) => {
             Err(Error::malformed("a body without a prolog expects loads or an address from one"))
         }
         _ => Ok(()),

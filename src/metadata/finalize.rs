@@ -9,7 +9,7 @@ use super::facts::PipelineFacts;
 use super::fields::MetadataFields;
 use super::final_registers::FinalRegisters;
 use super::graphics;
-use super::interface::StageKind;
+use super::interface::{StageKind, VertexInterface};
 use super::ready_notes::{StageNotes, granules};
 use super::schema::MetadataKey;
 use crate::error::{Context, Error, Result};
@@ -69,7 +69,9 @@ pub fn finalize(facts: &PipelineFacts<'_>, notes: &mut FinalNotes<'_>) -> Result
         }
         mapped_end = own.mapped_end.max(mapped_end);
         match &stage.interface.kind {
-            StageKind::Vertex(vertex) => graphics::vertex(&mut notes.registers, vertex, facts).at(name)?,
+            StageKind::Vertex(VertexInterface { pre_rasterization: last, .. }) => {
+                graphics::pre_rasterization(&mut notes.registers, last, facts).at(name)?;
+            }
             StageKind::Fragment(fragment) => graphics::fragment(&mut notes.registers, fragment, facts).at(name)?,
             StageKind::Compute(_) => {}
         }

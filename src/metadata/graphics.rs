@@ -7,7 +7,8 @@
 use super::facts::PipelineFacts;
 use super::final_registers::{FinalRegisters, ReadyRegisters};
 use super::interface::{
-    ExportedFormats, FragmentInterface, PositionExports, Semantic, StageInterface, VertexInterface,
+    ExportedFormats, FragmentInterface, PositionExports, PreRasterizationInterface, Semantic, StageInterface,
+    VertexInterface,
 };
 use super::notes::Notes;
 use super::part_notes::vgpr_comp_cnt;
@@ -37,7 +38,7 @@ const INNER_COVERAGE: u32 = 1;
 /// Registers and counts that depend on a vertex part alone.
 pub(super) fn vertex_part(part: &mut Notes, interface: &StageInterface, vertex: &VertexInterface) -> Result<()> {
     let words = &mut part.registers;
-    let positions = &vertex.positions;
+    let positions = &vertex.pre_rasterization.positions;
     words.set_field(rsrc1_vs::VGPR_COMP_CNT, vgpr_comp_cnt(interface, vertex.vgpr_comp_cnt))?;
     words.set_field(vgt_shader_stages_en::MAX_PRIMGRP_IN_WAVE, 2)?;
     words.set(VGT_PRIMITIVEID_EN, u32::from(vertex.uses_primitive_id))?;
@@ -74,17 +75,17 @@ pub(super) fn vertex_part(part: &mut Notes, interface: &StageInterface, vertex: 
     Ok(())
 }
 
-/// Adds to a vertex part what depends on the state and the other stage.
-pub(super) fn vertex(
+/// Adds to the last part before the rasterizer what depends on the state and the other stage.
+pub(super) fn pre_rasterization(
     words: &mut FinalRegisters<'_>,
-    vertex: &VertexInterface,
+    last: &PreRasterizationInterface,
     facts: &PipelineFacts<'_>,
 ) -> Result<()> {
-    if facts.state.view_mask != 0 && !vertex.multiview {
+    if facts.state.view_mask != 0 && !last.multiview {
         // Without this, every view would be drawn to the first layer.
         return Err(Error::needs_full(FullCompile::State { item: "view_mask".into() }));
     }
-    let slots = facts.slots.max(vertex.exported_params);
+    let slots = facts.slots.max(last.exported_params);
     let family = words.family();
     if slots > spi_vs_out_config::VS_EXPORT_COUNT.max(family) + 1 {
         return Err(Error::malformed(format!("{slots} parameter slots")));

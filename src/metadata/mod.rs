@@ -27,6 +27,7 @@ mod register;
 mod register_words;
 pub mod registers;
 pub mod schema;
+pub mod stage_kind;
 pub mod stage_text;
 pub mod user_data;
 pub mod write_unlinked;

@@ -4,7 +4,7 @@
 
 use super::final_registers::{ReadyRegisters, RegisterIndexes};
 use super::graphics;
-use super::interface::{ExportedFormats, StageInterface, StageKind};
+use super::interface::{ExportedFormats, StageInterface};
 use super::part_notes::PartNotes;
 use super::registers::{Field, StageRegisters};
 use super::schema::MetadataKey;
@@ -78,7 +78,7 @@ impl PartNotes {
         for (field, value) in granules(facts.interface, counts)? {
             words.set_field(field, value)?;
         }
-        if let (StageKind::Fragment(fragment), Some((state, formats))) = (&facts.interface.kind, facts.color) {
+        if let (Some(fragment), Some((state, formats))) = (facts.interface.kind.fragment(), facts.color) {
             graphics::fragment_colors(words, fragment, state, formats)?;
         }
         Ok(ReadyNotes { size: self.ready_size(), counts, mapped_end })

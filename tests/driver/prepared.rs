@@ -17,7 +17,7 @@ pub fn shapes() -> Vec<(Vec<Vec<u8>>, PipelineState)> {
     let pair = |vs: Unlinked, fs: Unlinked| vec![vs.build(), fs.build()];
     let mut constant = vertex();
     let StageKind::Vertex(v) = &mut constant.interface.kind else { unreachable!() };
-    v.params.iter_mut().for_each(|p| p.source = ParamSource::Constant(7));
+    v.pre_rasterization.params.iter_mut().for_each(|p| p.source = ParamSource::Constant(7));
     let mut sprite = fragment();
     let StageKind::Fragment(f) = &mut sprite.interface.kind else { unreachable!() };
     f.inputs.push(f.inputs[0].clone());

@@ -66,8 +66,8 @@ impl Pipeline {
 
     /// A number of position vectors, the rest of [`PositionExports`] by `change`.
     fn positions(&mut self, count: u32, change: fn(&mut PositionExports)) {
-        self.v().positions.count = count;
-        change(&mut self.v().positions);
+        self.v().pre_rasterization.positions.count = count;
+        change(&mut self.v().pre_rasterization.positions);
     }
 
     /// The body starts the wave itself, so that no prolog needs the instance id.
@@ -79,14 +79,14 @@ impl Pipeline {
 
     /// The four components of a vertex parameter that are always these bits.
     fn constant(&mut self, bits: [u32; 4]) {
-        for (param, bits) in self.v().params.iter_mut().zip(bits) {
+        for (param, bits) in self.v().pre_rasterization.params.iter_mut().zip(bits) {
             param.source = ParamSource::Constant(bits);
         }
     }
 
     /// As many locations, written by one stage and read by the other.
     fn locations(&mut self, count: u32) {
-        let (params, input) = (self.v().params.clone(), self.f().inputs[0].clone());
+        let (params, input) = (self.v().pre_rasterization.params.clone(), self.f().inputs[0].clone());
         for location in 1..count {
             let semantic = Semantic::Location(location);
             let at = |param: &VertexParam| VertexParam {
@@ -94,7 +94,7 @@ impl Pipeline {
                 source: ParamSource::Vgpr(4 * location + u32::from(param.component)),
                 ..param.clone()
             };
-            self.v().params.extend(params.iter().map(at));
+            self.v().pre_rasterization.params.extend(params.iter().map(at));
             self.f().inputs.push(FragmentInput { semantic, ..input.clone() });
         }
         self.vs().vgprs = 4 * count.max(3);
@@ -102,7 +102,7 @@ impl Pipeline {
 
     /// Both sides have this meaning instead of a location.
     fn semantic(&mut self, semantic: Semantic) {
-        self.v().params.iter_mut().for_each(|param| param.semantic = semantic);
+        self.v().pre_rasterization.params.iter_mut().for_each(|param| param.semantic = semantic);
         self.f().inputs[0].semantic = semantic;
     }
 

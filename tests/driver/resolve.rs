@@ -5,7 +5,7 @@ use dovetail::error::{Error, ErrorKind, FullCompile};
 use dovetail::kinds::{ResourceKind, SpecValue};
 use dovetail::link::{EmitGlue, Object, Placement, link, verify};
 use dovetail::metadata::document::{Document, get};
-use dovetail::metadata::interface::{ResourceUse, ResultSource, StageKind, UserData, VertexInterface};
+use dovetail::metadata::interface::{FetchInterface, ResourceUse, ResultSource, StageKind, UserData};
 use dovetail::metadata::note;
 use dovetail::state::{BindingKind, PipelineState, PrimitiveKind, SpecializationEntry};
 use dovetail::target::{HardwareStage, Stage};
@@ -317,8 +317,8 @@ fn views_need_a_body_that_exports_them() {
     let Some(FullCompile::State { item }) = error.full_compile() else { panic!("{error}") };
     assert_eq!(item, "view_mask");
     let StageKind::Vertex(v) = &mut vs.interface.kind else { unreachable!() };
-    v.multiview = true;
-    (v.positions.layer, v.positions.count) = (true, 2);
+    v.pre_rasterization.multiview = true;
+    (v.pre_rasterization.positions.layer, v.pre_rasterization.positions.count) = (true, 2);
     let elf = link(&[&vs.build(), &ps], &state, Placement::Adjacent, &EmitGlue).unwrap();
     // USE_VTX_RENDER_TARGET_INDX and the enable bit of its vector.
     assert_eq!(register(&elf, 0xA207), Some(1 << 18 | 1 << 21 | 1 << 24));
@@ -329,7 +329,7 @@ fn views_need_a_body_that_exports_them() {
 fn rates_and_coverage_have_their_registers() {
     let (mut vs, mut ps) = (vertex(), fragment());
     let StageKind::Vertex(v) = &mut vs.interface.kind else { unreachable!() };
-    (v.positions.shading_rate, v.positions.count) = (true, 2);
+    (v.pre_rasterization.positions.shading_rate, v.pre_rasterization.positions.count) = (true, 2);
     let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
     (f.fully_covered, f.early_fragment_tests, f.post_depth_coverage) = (true, true, true);
     let elf = link(&[&vs.build(), &ps.build()], &state(), Placement::Adjacent, &EmitGlue).unwrap();
@@ -351,10 +351,10 @@ fn graphics_registers_follow_from_interfaces_and_state() {
     state.raster.clip_plane_mask = 5;
     let mut vs = vertex();
     let StageKind::Vertex(v) = &mut vs.interface.kind else { unreachable!() };
-    v.positions.count = 3;
-    v.positions.point_size = true;
-    v.positions.clip_distances = 2;
-    v.positions.cull_distances = 1;
+    v.pre_rasterization.positions.count = 3;
+    v.pre_rasterization.positions.point_size = true;
+    v.pre_rasterization.positions.clip_distances = 2;
+    v.pre_rasterization.positions.cull_distances = 1;
     let mut ps = fragment();
     ps.interface.writes_memory = true;
     let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
@@ -406,11 +406,10 @@ fn broken_unlinked_elfs_are_refused_by_name() {
     assert!(refused(|p| p.pipeline.push((".colour".into(), Value::from(1)))).contains("unknown key"));
     assert!(refused(|p| p.interface.epilog = true).contains("no s_branch follows"));
     assert!(refused(|p| p.code.clear()).contains("body at 0x0 with 0x0 bytes"));
-    let expectations: [fn(&mut VertexInterface); 2] = [|v| v.awaits_inputs = true, |v| v.takes_address_high = true];
+    let expectations: [fn(&mut FetchInterface); 2] = [|f| f.awaits_inputs = true, |f| f.takes_address_high = true];
     for expect in expectations {
         let mut part = vertex();
-        let StageKind::Vertex(kind) = &mut part.interface.kind else { unreachable!() };
-        expect(kind);
+        expect(part.interface.kind.fetch_mut().expect("a vertex part"));
         assert!(Object::parse(&part.build()).is_ok());
         part.interface.prolog = false;
         part.symbol = HardwareStage::Vs.entry_symbol().into();

@@ -277,9 +277,15 @@ pub fn vertex() -> Unlinked {
         })
         .collect();
     let kind = StageKind::Vertex(VertexInterface {
-        inputs: vec![VertexInput { location: 0, component: 0, count: 4, ty: ComponentType::F32 }],
-        params,
-        positions: PositionExports { count: 1, ..Default::default() },
+        fetch: FetchInterface {
+            inputs: vec![VertexInput { location: 0, component: 0, count: 4, ty: ComponentType::F32 }],
+            ..Default::default()
+        },
+        pre_rasterization: PreRasterizationInterface {
+            params,
+            positions: PositionExports { count: 1, ..Default::default() },
+            ..Default::default()
+        },
         ..Default::default()
     });
     let user = vec![GlobalTable, PerShaderTable, VertexBufferTable, BaseVertex, BaseInstance];

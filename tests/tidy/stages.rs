@@ -4,7 +4,7 @@
 use crate::tree::{assert_none, product_lines, rust, tests_only, texts};
 
 /// Types with a variant for each stage.
-const STAGES: [&str; 2] = ["Stage", "HardwareStage"];
+const STAGES: [&str; 3] = ["Stage", "HardwareStage", "StageKind"];
 /// Code that does not follow the rule yet.
 const LATER: &[&str] = &["src/compile/native/", "src/emu/machine.rs"];
 
@@ -87,6 +87,7 @@ fn the_rule_sees_what_it_is_for() {
         "if let Stage::Vertex = stage {",
         "if let Some(Stage::Vertex) = stage {",
         "let HardwareStage::Vs = stage else { return };",
+        "let StageKind::Vertex(vertex) = &interface.kind else { return };",
         "matches!(stage, Stage::Vertex | Stage::Fragment)",
         "expected.contains(&Stage::Vertex)",
         "match stage {\n    Stage::Vertex => 1,\n    _ => 2,\n}",

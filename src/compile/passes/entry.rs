@@ -15,7 +15,7 @@ use super::interpolate;
 use crate::abi::user_data::{self, UserDataNeeds};
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{ArgRole, BuiltIn, DescriptorPart, EntryArg, LowerInfo, Name, Op, RegClass, Shader, Type};
-use crate::metadata::interface::{MAX_JOINT_VGPRS, StageKind};
+use crate::metadata::interface::MAX_JOINT_VGPRS;
 use crate::state::Known;
 use crate::workspace::List;
 
@@ -74,8 +74,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     }
     cx.interface.entry_sgprs = sgprs;
     cx.interface.prolog = fetch_in_prolog;
-    if let StageKind::Vertex(v) = &mut cx.interface.kind {
-        v.inputs = if fetch_in_prolog { inputs } else { Vec::new() };
+    if let Some(fetch) = cx.interface.kind.fetch_mut() {
+        fetch.inputs = if fetch_in_prolog { inputs } else { Vec::new() };
     }
     cx.entry = entry;
     shader.lower = Some(LowerInfo {

@@ -11,8 +11,8 @@ use crate::isa::words::S_BRANCH;
 use crate::isa::{self, RegisterSet};
 use crate::metadata::document::{Document, get};
 use crate::metadata::interface::{
-    ColorOutput, ComponentType, ComputeInterface, FragmentInterface, ResultSource, StageInterface, StageKind,
-    VertexInput, VertexInterface,
+    ColorOutput, ComponentType, ComputeInterface, FetchInterface, FragmentInterface, ResultSource, StageInterface,
+    StageKind, VertexInput, VertexInterface,
 };
 use crate::metadata::registers::{RegisterWords, SPI_SHADER_PGM_RSRC1_VS};
 use crate::metadata::schema::MetadataKey;
@@ -24,7 +24,10 @@ use crate::target::{Gpu, Stage, WaveSize};
 fn interface(stage: Stage, epilog: bool) -> StageInterface {
     let input = VertexInput { location: 2, component: 0, count: 3, ty: ComponentType::F32 };
     let kind = match stage {
-        Stage::Vertex => StageKind::Vertex(VertexInterface { inputs: vec![input], ..Default::default() }),
+        Stage::Vertex => StageKind::Vertex(VertexInterface {
+            fetch: FetchInterface { inputs: vec![input], ..Default::default() },
+            ..Default::default()
+        }),
         Stage::Fragment => StageKind::Fragment(FragmentInterface { depth_mode: DepthMode::Less, ..Default::default() }),
         Stage::Compute => StageKind::Compute(ComputeInterface { local_size: [64, 1, 1], ..Default::default() }),
     };
