@@ -105,6 +105,7 @@ pub const REQUEST: Sources = Sources {
         "kinds.rs",
         "link/layout.rs",
         "metadata/interface.rs",
+        "metadata/stage_kind.rs",
         "state",
         "state.rs",
         "target",

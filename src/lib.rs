@@ -31,6 +31,7 @@
 //! | a machine instruction | see `isa/mod.rs` |
 //! | a step of building a pipeline | `pipeline/recipe.rs`; its drivers `pipeline.rs`, `runtime/search.rs` and `service/pipelines.rs` then do not compile without it |
 //! | a GPU of a known family, a number in which families differ | a row in `target/mod.rs`; `target/facts.rs` |
+//! | which hardware stages run which API stages | the table of `target/shape.rs` |
 //! | a cache store | see `cache/mod.rs` |
 //! | a field of the pipeline state that reaches a register | `state.rs`, `metadata/graphics.rs` (compute: `finalize.rs`), `capi/state.rs` |
 //! | the pipeline hash in the metadata | `link/pipeline_hash.rs` |

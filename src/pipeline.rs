@@ -142,7 +142,7 @@ pub fn build_whole(
 /// that is not near, it leaves to the recipe.
 fn near_parts<'t>(request: &'t PipelineRequest<'_>, tools: &Toolchain<'_>) -> Option<[&'t ReadyPart; 2]> {
     let [vertex, fragment] = &request.shaders[..] else { return None };
-    if (vertex.stage(), fragment.stage()) != (Stage::Vertex, Stage::Fragment) {
+    if !vertex.stage().feeds_the_rasterizer() || !fragment.stage().reads_parameters() {
         return None;
     }
     let (vertex, fragment) = (vertex.near_part(request, tools)?, fragment.near_part(request, tools)?);

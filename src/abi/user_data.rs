@@ -13,7 +13,7 @@
 //! kind of user data, add a variant of [`UserData`], a field of [`UserDataNeeds`], and a line in [`plan`].
 
 use crate::metadata::interface::UserData;
-use crate::target::Stage;
+use crate::target::HardwareStage;
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 
@@ -41,8 +41,8 @@ pub struct UserDataNeeds {
 /// Contents of user SGPRs, in order.
 pub type UserSgprs = SmallVec<[UserData; 32]>;
 
-/// Contents of each user SGPR of a stage, from s0.
-pub fn plan(stage: Stage, needs: &UserDataNeeds) -> UserSgprs {
+/// Contents of each user SGPR of a hardware stage, from s0.
+pub fn plan(stage: HardwareStage, needs: &UserDataNeeds) -> UserSgprs {
     let mut head: UserSgprs = smallvec![UserData::GlobalTable, UserData::PerShaderTable];
     if needs.workgroup_count {
         head.extend([UserData::WorkgroupCountLow, UserData::WorkgroupCountHigh]);
@@ -124,7 +124,7 @@ mod tests {
             ..needs(2, &[(4, 2), (0, 1)])
         };
         assert_eq!(
-            plan(Stage::Vertex, &n)[..],
+            plan(HardwareStage::Vs, &n)[..],
             [
                 U::GlobalTable,
                 U::PerShaderTable,
@@ -143,7 +143,7 @@ mod tests {
         );
         let n = UserDataNeeds { workgroup_count: true, ..needs(1, &[]) };
         assert_eq!(
-            plan(Stage::Compute, &n)[..],
+            plan(HardwareStage::Cs, &n)[..],
             [U::GlobalTable, U::PerShaderTable, U::WorkgroupCountLow, U::WorkgroupCountHigh, U::DescriptorSet(0)]
         );
     }
@@ -151,24 +151,24 @@ mod tests {
     #[test]
     fn a_load_that_does_not_fit_brings_the_spill_table() {
         // 14 free registers: exactly full without a spill table.
-        let full = plan(Stage::Compute, &needs(2, &[(0, 12)]));
+        let full = plan(HardwareStage::Cs, &needs(2, &[(0, 12)]));
         assert_eq!(full.len(), 16);
         assert!(!full.contains(&U::SpillTable));
         // One dword more: the whole load moves to the spill table.
-        let over = plan(Stage::Compute, &needs(2, &[(0, 13)]));
+        let over = plan(HardwareStage::Cs, &needs(2, &[(0, 13)]));
         assert_eq!(
             over[..],
             [U::GlobalTable, U::PerShaderTable, U::DescriptorSet(0), U::DescriptorSet(1), U::SpillTable]
         );
         // A smaller load after it still fits, and overlapping loads share registers.
-        let mixed = plan(Stage::Compute, &needs(2, &[(0, 13), (20, 2), (21, 2)]));
+        let mixed = plan(HardwareStage::Cs, &needs(2, &[(0, 13), (20, 2), (21, 2)]));
         assert!(mixed.contains(&U::PushConstant(22)) && !mixed.contains(&U::PushConstant(0)));
         assert_eq!(mixed.len(), 2 + 2 + 3 + 1);
     }
 
     #[test]
     fn sets_beyond_the_limit_are_left_to_the_spill_table() {
-        let p = plan(Stage::Compute, &needs(20, &[]));
+        let p = plan(HardwareStage::Cs, &needs(20, &[]));
         assert_eq!(p.len(), 16);
         assert_eq!(p.last(), Some(&U::SpillTable));
         assert!(p.contains(&U::DescriptorSet(12)) && !p.contains(&U::DescriptorSet(13)));

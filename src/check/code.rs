@@ -83,9 +83,12 @@ impl<'a> Code<'a> {
             part.end = part.end.min(next.copied().unwrap_or(u32::MAX));
         }
         let mut out = Self { isa: Isa::of(target), words, parts, stages: Vec::new(), registers };
-        for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
+        for stage in Stage::ALL {
             let all = submap(&pipeline, MetadataKey::HardwareStages.name())?;
-            let Some(own) = all.map(|all| submap(all, stage.hardware_name())).transpose()?.flatten() else { continue };
+            let Some(own) = all.map(|all| submap(all, target.hardware_stage(stage).key())).transpose()?.flatten()
+            else {
+                continue;
+            };
             let stage = out.stage(stage, own).at(|| stage.name())?;
             out.stages.push(stage);
         }
@@ -96,9 +99,10 @@ impl<'a> Code<'a> {
     }
 
     fn stage(&self, stage: Stage, own: &Map) -> Result<StageCode> {
-        let part = self.parts.iter().find(|p| p.symbol == stage.entry_symbol());
-        let part = part.ok_or_else(|| Error::malformed(format!("no symbol {}", stage.entry_symbol())))?;
-        let fields = StageRegisters::of(stage);
+        let hardware = self.isa.family().hardware_stage(stage);
+        let part = self.parts.iter().find(|p| p.symbol == hardware.entry_symbol());
+        let part = part.ok_or_else(|| Error::malformed(format!("no symbol {}", hardware.entry_symbol())))?;
+        let fields = StageRegisters::of(hardware)?;
         let field = |f| self.registers.field(f);
         let wave = WaveSize::try_from(number(own, MetadataKey::WavefrontSize)?.unwrap_or(64))?;
         let user = field(fields.user_sgpr) + 32 * fields.user_sgpr_msb.map_or(0, field);
@@ -128,7 +132,8 @@ impl<'a> Code<'a> {
 
     /// Role of a part in its stage.
     pub(super) fn role(&self, stage: &StageCode, part: &CodeSpan<'_>) -> &'static str {
-        let [entry, body] = [stage.stage.entry_symbol(), stage.stage.unlinked_symbol()];
+        let hardware = self.isa.family().hardware_stage(stage.stage);
+        let [entry, body] = [hardware.entry_symbol(), hardware.unlinked_symbol()];
         let split = entry != body && self.parts.iter().any(|p| p.symbol == body);
         match part.symbol {
             symbol if symbol == entry && split => "prolog",

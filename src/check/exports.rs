@@ -56,7 +56,7 @@ fn is_waited_for(stage: Stage, words: &RegisterWords) -> bool {
 impl Exported {
     /// Whether this is an export with `done` that ends the stage's exports.
     fn ends(&self, f: &ExportFields) -> bool {
-        f.done && (self.stage == Stage::Fragment || (POSITION..=POSITION + 4).contains(&f.target))
+        f.done && (self.stage.shades_pixels() || (POSITION..=POSITION + 4).contains(&f.target))
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
         Fields::Export(f) => {
             if let Some(why) = objection(stage.stage, f, words) {
                 reporter.add(CodeRule::Export, step.at, why);
-            } else if before.maybe_done && (stage.stage == Stage::Fragment || f.target < PARAMETER) {
+            } else if before.maybe_done && (stage.stage.shades_pixels() || f.target < PARAMETER) {
                 reporter.add(CodeRule::Export, step.at, "comes after the export with `done`");
             }
         }
@@ -141,12 +141,12 @@ fn objection(stage: Stage, f: &ExportFields, words: &RegisterWords) -> Option<St
 
 /// The export that is missing at the end of a path.
 fn unfinished(before: &Exported, words: &RegisterWords) -> Option<String> {
-    let graphics = before.stage != Stage::Compute;
+    let graphics = !before.stage.is_dispatched();
     // A path with any export needs a last one, whether the hardware waits for it or not.
     if !before.done && (before.waited || graphics && before.surely != 0) {
         return Some("not every path here has an export with `done`".to_owned());
     }
-    if before.stage != Stage::Vertex {
+    if !before.stage.feeds_the_rasterizer() {
         return None;
     }
     let has = |target: u8| before.surely >> target & 1 == 1;

@@ -291,8 +291,9 @@ impl Walk<'_, '_> {
 
     /// Whether a part can belong to this stage: its symbol is not that of another stage.
     fn is_own(&self, symbol: &str) -> bool {
-        let mut others = self.code.stages.iter().filter(|s| s.stage != self.stage.stage);
-        !others.any(|s| symbol == s.stage.entry_symbol() || symbol == s.stage.unlinked_symbol())
+        let others = self.code.stages.iter().filter(|s| s.stage != self.stage.stage);
+        let mut others = others.map(|s| self.code.isa.family().hardware_stage(s.stage));
+        !others.any(|s| symbol == s.entry_symbol() || symbol == s.unlinked_symbol())
     }
 
     /// Reports parts that are reached only partly; padding does not count. A part is reachable as a whole or not at

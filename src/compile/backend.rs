@@ -15,6 +15,7 @@ use crate::metadata::notes::MetadataFields;
 use crate::metadata::registers::RegisterWords;
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
+use crate::target::Family;
 use std::fmt;
 
 /// Generates machine code from lowered shaders.
@@ -48,7 +49,7 @@ pub trait Generator: Send + Sync {
 }
 
 /// The code of one stage, before it has a file format.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct MachineCode {
     /// Instructions of all functions, without padding after the last one.
     pub code: Vec<u8>,
@@ -77,6 +78,27 @@ pub struct MachineCode {
     /// The feature that the requested generator does not support, so that another one made the code; `None`: the
     /// requested one made it.
     pub fallback: Option<String>,
+}
+
+impl MachineCode {
+    /// No code for GPUs of this family.
+    pub fn new(family: Family) -> Self {
+        Self {
+            code: Vec::new(),
+            align: 0,
+            functions: Vec::new(),
+            constants: Vec::new(),
+            tables: Vec::new(),
+            patches: Vec::new(),
+            counts: MetadataFields::new(),
+            registers: RegisterWords::new(family),
+            awaits_inputs: false,
+            takes_address_high: false,
+            results: Results::default(),
+            simplified: None,
+            fallback: None,
+        }
+    }
 }
 
 /// Sources of the results of a body with an epilog, by their number.

@@ -97,7 +97,7 @@ impl EntryFacts {
     }
 
     fn place(&mut self, args: &[EntryArg]) -> Result<()> {
-        if self.stage == Stage::Fragment {
+        if self.stage.shades_pixels() {
             self.enable_inputs(args)?;
         }
         let mut input = 0;
@@ -106,7 +106,7 @@ impl EntryFacts {
             let place = match arg.class {
                 RegClass::Sgpr => Some(take(&mut self.sgprs, count)),
                 RegClass::Vgpr => {
-                    let loaded = self.stage != Stage::Fragment || self.pixel_inputs >> input & 1 == 1;
+                    let loaded = !self.stage.shades_pixels() || self.pixel_inputs >> input & 1 == 1;
                     input += 1;
                     loaded.then(|| take(&mut self.vgprs, count))
                 }
@@ -146,8 +146,8 @@ impl EntryFacts {
     /// # Errors
     /// Bug: a value does not fit its field.
     pub fn words(&self, options: &TuningOptions) -> Result<RegisterWords> {
-        let mut out = RegisterWords::default();
-        let own = StageRegisters::of(self.stage);
+        let mut out = RegisterWords::new(self.gpu.family());
+        let own = StageRegisters::of(self.gpu.hardware_stage(self.stage))?;
         out.set_field(own.float_mode, self.float_mode)?;
         out.set_field(own.scratch_en, 0)?;
         if self.wave == WaveSize::W32 {
@@ -164,8 +164,8 @@ impl EntryFacts {
                 out.set_field(rsrc1_ps::DX10_CLAMP, 1)?;
                 out.set_field(rsrc1_ps::MEM_ORDERED, 1)?;
                 out.set_field(rsrc2_ps::EXTRA_LDS_SIZE, lds)?;
-                out.set(SPI_PS_INPUT_ENA, self.pixel_inputs.into());
-                out.set(SPI_PS_INPUT_ADDR, self.pixel_inputs.into());
+                out.set(SPI_PS_INPUT_ENA, self.pixel_inputs.into())?;
+                out.set(SPI_PS_INPUT_ADDR, self.pixel_inputs.into())?;
             }
             Stage::Compute => {
                 out.set_field(compute_pgm_rsrc1::DX10_CLAMP, 1)?;
@@ -182,7 +182,7 @@ impl EntryFacts {
     /// # Errors
     /// Bug: a word differs in bits that code generation does not decide.
     pub fn agree(&self, options: &TuningOptions, made: &RegisterWords) -> Result<()> {
-        let own = StageRegisters::of(self.stage);
+        let own = StageRegisters::of(self.gpu.hardware_stage(self.stage))?;
         let mut wanted = self.words(options)?;
         for field in [own.vgprs, own.sgprs, own.scratch_en] {
             wanted.set_field(field, made.field(field))?;
@@ -292,12 +292,12 @@ mod tests {
         let words = facts.words(&options).expect("words");
         facts.agree(&options, &words).expect("its own words");
         let mut less = words;
-        less.set(SPI_PS_INPUT_ENA, 1);
-        less.set(SPI_PS_INPUT_ADDR, 1);
+        less.set(SPI_PS_INPUT_ENA, 1).expect("a register");
+        less.set(SPI_PS_INPUT_ADDR, 1).expect("a register");
         less.set_field(rsrc1_ps::VGPRS, 3).expect("a field");
         facts.agree(&options, &less).expect("fewer inputs");
         let mut more = words;
-        more.set(SPI_PS_INPUT_ENA, 0x106);
+        more.set(SPI_PS_INPUT_ENA, 0x106).expect("a register");
         facts.agree(&options, &more).expect_err("another input");
         let mut mode = words;
         mode.set_field(rsrc1_ps::FLOAT_MODE, 0).expect("a field");

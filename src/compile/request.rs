@@ -337,5 +337,9 @@ impl NativeOptions {
 /// The wave size of a stage if none is requested: 64 for fragments, which RDNA2 runs best so, else 32; and 64, the size
 /// announced to applications, for shaders that use subgroups.
 pub fn default_wave(stage: Stage, uses_subgroups: bool) -> WaveSize {
-    if uses_subgroups || stage == Stage::Fragment { WaveSize::W64 } else { WaveSize::W32 }
+    match stage {
+        Stage::Fragment => WaveSize::W64,
+        Stage::Vertex | Stage::Compute if uses_subgroups => WaveSize::W64,
+        Stage::Vertex | Stage::Compute => WaveSize::W32,
+    }
 }

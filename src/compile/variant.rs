@@ -27,7 +27,7 @@ pub fn variant(state: &PipelineState, interface: &StageInterface) -> Option<Know
 /// Whether a link with `state` needs a variant of this stage.
 pub fn needs_variant(state: &PipelineState, interface: &StageInterface) -> bool {
     match &interface.kind {
-        StageKind::Vertex(vertex) => state.view_mask != 0 && !vertex.multiview,
+        StageKind::Vertex(vertex) => state.view_mask != 0 && !vertex.pre_rasterization.multiview,
         StageKind::Fragment(fragment) => state.color.shades_samples() && fragment.per_pixel,
         StageKind::Compute(_) => false,
     }
@@ -51,7 +51,7 @@ pub fn for_vertex(vertex: &StageInterface, fragment: &StageInterface) -> Option<
 
 /// The constants of a vertex part that a fragment part reads, sorted.
 pub fn constants_read(vertex: &StageInterface, fragment: &StageInterface) -> Vec<ParamConstant> {
-    let (StageKind::Vertex(vertex), StageKind::Fragment(fragment)) = (&vertex.kind, &fragment.kind) else {
+    let (Some(last), Some(fragment)) = (vertex.kind.pre_rasterization(), fragment.kind.fragment()) else {
         return Vec::new();
     };
     let reads = |c: &ParamConstant| {
@@ -60,13 +60,13 @@ pub fn constants_read(vertex: &StageInterface, fragment: &StageInterface) -> Vec
             .iter()
             .any(|i| i.semantic == c.semantic && i.channels & 1_u8.wrapping_shl(c.component.into()) != 0)
     };
-    let mut constants: Vec<ParamConstant> = vertex.constants().filter(reads).collect();
+    let mut constants: Vec<ParamConstant> = last.constants().filter(reads).collect();
     constants.sort_unstable();
     constants
 }
 
 /// The known state for a vertex part that is compiled for a fragment stage; `None` if it is another stage.
 pub fn for_fragment(fragment: &StageInterface) -> Option<KnownState> {
-    let StageKind::Fragment(fragment) = &fragment.kind else { return None };
-    Some(KnownState { reads: Known::Known(fragment.reads()), ..KnownState::default() })
+    let reads = fragment.kind.fragment()?.reads();
+    Some(KnownState { reads: Known::Known(reads), ..KnownState::default() })
 }

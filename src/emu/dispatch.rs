@@ -8,7 +8,9 @@ use super::trace::{Follow, Trace};
 use super::wave::{POISON, Wave};
 use crate::error::{Error, Result};
 use crate::isa::{Isa, Scalar, Sgpr, Vgpr};
-use crate::metadata::registers::{COMPUTE_NUM_THREAD, RegisterWords, compute_num_thread, compute_pgm_rsrc2 as rsrc2};
+use crate::metadata::registers::{
+    COMPUTE_NUM_THREAD, RegisterWords, compute_num_thread::NUM_THREAD_FULL as THREADS, compute_pgm_rsrc2 as rsrc2,
+};
 use crate::metadata::user_data::{MAX_ROOT_DWORDS, pal};
 use crate::target::{Stage, WaveSize};
 
@@ -166,8 +168,8 @@ struct Group<'a> {
 
 impl<'a> Group<'a> {
     fn new(stage: &'a StageCode, registers: &RegisterWords, isa: &'static Isa) -> Result<Self> {
-        let threads = [0, 1, 2]
-            .map(|n| registers.get(COMPUTE_NUM_THREAD.nth(n)).map(|word| compute_num_thread::NUM_THREAD_FULL.of(word)));
+        let threads =
+            [0, 1, 2].map(|n| registers.get(COMPUTE_NUM_THREAD.nth(n)).map(|_| registers.nth_field(THREADS, n)));
         let [Some(x), Some(y), Some(z)] = threads else { return Err(Error::malformed("no COMPUTE_NUM_THREAD")) };
         let all = u64::from(x) * u64::from(y) * u64::from(z);
         if all == 0 || all > 1024 {

@@ -47,10 +47,10 @@ pub struct CodePart {
 
 /// Finds the parts by symbol. A stage's own symbol names its first part, which is a prolog if the body has a symbol of
 /// its own.
-fn parts(file: &ElfFile64<'_, LittleEndian>, places: &Places) -> Vec<CodePart> {
+fn parts(gpu: Gpu, file: &ElfFile64<'_, LittleEndian>, places: &Places) -> Vec<CodePart> {
     let text: Vec<_> = file.symbols().filter(|s| s.kind() == object::SymbolKind::Text).collect();
     let has = |name: &str| text.iter().any(|symbol| symbol.name() == Ok(name));
-    let stages = [Stage::Vertex, Stage::Fragment, Stage::Compute];
+    let stages = Stage::ALL.map(|stage| gpu.hardware_stage(stage));
     let role = |name: &str| match stages.iter().find(|stage| stage.entry_symbol() == name) {
         Some(stage) if stage.unlinked_symbol() != name && has(stage.unlinked_symbol()) => "prolog",
         Some(_) => "body",
@@ -103,11 +103,12 @@ impl LoadedPipeline {
         let registers = named::loaded(&document, gpu)?;
         let pipeline = document.pipeline;
         let mut stages = BTreeMap::new();
-        for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
+        for stage in Stage::ALL {
+            let hardware = gpu.hardware_stage(stage);
             let all = submap(&pipeline, MetadataKey::HardwareStages.name())?;
-            let Some(own) = all.map(|all| submap(all, stage.hardware_name())).transpose()?.flatten() else { continue };
-            let symbol = file.symbols().find(|symbol| symbol.name() == Ok(stage.entry_symbol()));
-            let symbol = symbol.ok_or_else(|| Error::malformed(format!("no symbol {}", stage.entry_symbol())))?;
+            let Some(own) = all.map(|all| submap(all, hardware.key())).transpose()?.flatten() else { continue };
+            let symbol = file.symbols().find(|symbol| symbol.name() == Ok(hardware.entry_symbol()));
+            let symbol = symbol.ok_or_else(|| Error::malformed(format!("no symbol {}", hardware.entry_symbol())))?;
             let place = symbol.section_index().and_then(|section| places.get(&section.0));
             let place = place.ok_or_else(|| Error::malformed(format!("{stage} code is not uploaded")))?;
             let code =
@@ -115,7 +116,7 @@ impl LoadedPipeline {
             stages.insert(stage, code);
         }
         let spill_threshold = number(&pipeline, MetadataKey::SpillThreshold)?.unwrap_or(u32::MAX);
-        Ok(Self { gpu, stages, registers, spill_threshold, parts: parts(&file, &places) })
+        Ok(Self { gpu, stages, registers, spill_threshold, parts: parts(gpu, &file, &places) })
     }
 }
 
@@ -130,7 +131,7 @@ fn number(map: &Map, key: MetadataKey) -> Result<Option<u32>> {
 }
 
 fn stage_code(gpu: Gpu, stage: Stage, own: &Map, registers: &RegisterWords, entry: u64) -> Result<StageCode> {
-    let fields = StageRegisters::of(stage);
+    let fields = StageRegisters::of(gpu.hardware_stage(stage))?;
     let wave = WaveSize::try_from(number(own, MetadataKey::WavefrontSize)?.unwrap_or(64))?;
     let count = registers.field(fields.user_sgpr) + 32 * fields.user_sgpr_msb.map_or(0, |field| registers.field(field));
     let not_mapped = crate::metadata::user_data::pal::NOT_MAPPED;
@@ -138,7 +139,7 @@ fn stage_code(gpu: Gpu, stage: Stage, own: &Map, registers: &RegisterWords, entr
     let rsrc1 = registers.get(fields.float_mode.register());
     let rsrc1 = rsrc1.ok_or_else(|| Error::malformed(format!("no {}", fields.float_mode.register().name())))?;
     // PAL sets DX10_CLAMP itself; IEEE is bit 23 of RSRC1 in every stage.
-    let mode = fields.float_mode.of(rsrc1) | 1 << 8 | (rsrc1 >> 23 & 1) << 9;
+    let mode = registers.field(fields.float_mode) | 1 << 8 | (rsrc1 >> 23 & 1) << 9;
     let scratch = if registers.field(fields.scratch_en) == 1 {
         number(own, MetadataKey::ScratchMemorySize)?.unwrap_or(0)
     } else {

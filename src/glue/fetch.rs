@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::isa::instruction::{BufferFields, Fields};
 use crate::isa::{BufferFormat, CachePolicy, Counter, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr};
 use crate::metadata::interface::{MAX_JOINT_VGPRS, UserData};
-use crate::target::Stage;
+use crate::target::HardwareStage;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -92,7 +92,7 @@ pub(super) fn emit(isa: &'static Isa, key: &FetchKey) -> Result<GluePiece> {
     let mut prolog = Prolog::new(isa, key)?;
     prolog.fetch()?;
     prolog.settle()?;
-    prolog.out.finish(Stage::Vertex.entry_symbol(), Attach::Before)
+    prolog.out.finish(HardwareStage::Vs.entry_symbol(), Attach::Before)
 }
 
 struct Prolog<'a> {

@@ -32,7 +32,7 @@ use crate::abi::fetch::FetchPlan;
 use crate::abi::params::ParamPlan;
 use crate::error::{Context, Error, Result};
 use crate::isa::Isa;
-use crate::metadata::interface::{ExportedFormats, StageInterface, StageKind};
+use crate::metadata::interface::{ExportedFormats, StageInterface};
 use crate::state::{ColorState, VertexInputState};
 use crate::target::Gpu;
 use serde::{Deserialize, Serialize};
@@ -82,9 +82,9 @@ pub fn emit(key: &GlueKey) -> Result<GluePiece> {
 /// pass to the body.
 pub fn fetch_key(vertex: &StageInterface, state: &VertexInputState) -> Result<GlueKey> {
     let target = vertex.target;
-    let StageKind::Vertex(vs) = &vertex.kind else { return Err(Error::bug("a prolog for no vertex stage")) };
-    let plan = FetchPlan::new(target, &vs.inputs, state)?;
-    let takes = BodyTakes { awaits_inputs: vs.awaits_inputs, address_high: vs.takes_address_high };
+    let fetch = vertex.kind.fetch().ok_or_else(|| Error::bug("a prolog for no vertex stage"))?;
+    let plan = FetchPlan::new(target, &fetch.inputs, state)?;
+    let takes = BodyTakes { awaits_inputs: fetch.awaits_inputs, address_high: fetch.takes_address_high };
     let key = FetchKey::new(plan, &vertex.user_data, vertex.entry_sgprs, takes)?;
     Ok(GlueKey { target, piece: PieceKey::Fetch(key) })
 }
@@ -101,7 +101,7 @@ pub fn param_export_key(target: Gpu, plan: &ParamPlan) -> GlueKey {
 /// Malformed: a state that contradicts itself, or another stage.
 pub fn color_export_key(fragment: &StageInterface, state: &ColorState) -> Result<(ExportedFormats, Option<GlueKey>)> {
     let target = fragment.target;
-    let StageKind::Fragment(fs) = &fragment.kind else { return Err(Error::bug("an epilog for no fragment stage")) };
+    let fs = fragment.kind.fragment().ok_or_else(|| Error::bug("an epilog for no fragment stage"))?;
     let plan = ColorExportPlan::new(target, fs, state).at(|| "colour state")?;
     let key = fragment.epilog.then(|| ColorExportKey::new(fs, &plan)).transpose()?;
     Ok((plan.formats, key.map(|key| GlueKey { target, piece: PieceKey::ColorExport(key) })))

@@ -3,10 +3,10 @@
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::error::Result;
 use crate::isa::Isa;
-use crate::target::Stage;
+use crate::target::HardwareStage;
 
 pub(super) fn emit(isa: &'static Isa) -> Result<GluePiece> {
     let mut out = Recorder::new(isa);
     out.end_program();
-    out.finish(Stage::Fragment.entry_symbol(), Attach::Alone)
+    out.finish(HardwareStage::Ps.entry_symbol(), Attach::Alone)
 }

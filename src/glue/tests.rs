@@ -6,8 +6,8 @@ use crate::abi::params::ParamVectors;
 use crate::isa::instruction::{Fields, VectorDst};
 use crate::isa::{self, Instruction, Isa};
 use crate::metadata::interface::{
-    ColorOutput, ComponentType, FragmentInput, FragmentInterface, ParamSource, ResultSource, Semantic, UserData,
-    VertexInput, VertexInterface, VertexParam,
+    ColorOutput, ComponentType, FetchInterface, FragmentInput, FragmentInterface, ParamSource,
+    PreRasterizationInterface, ResultSource, Semantic, StageKind, UserData, VertexInput, VertexInterface, VertexParam,
 };
 use crate::state::{ColorState, VertexInputState};
 use crate::target::{Gpu, Stage, WaveSize};
@@ -90,7 +90,7 @@ pub(super) fn component_type(text: &str) -> ComponentType {
 }
 
 fn stage(stage: Stage, kind: StageKind) -> StageInterface {
-    let vertex = stage == Stage::Vertex;
+    let vertex = stage.fetches_attributes();
     let user_data = [UserData::GlobalTable, UserData::PerShaderTable, UserData::DescriptorSet(0)];
     let special = [UserData::VertexBufferTable, UserData::BaseVertex, UserData::BaseInstance];
     StageInterface {
@@ -130,10 +130,12 @@ fn case_plan(case: Case) -> Result<Planned> {
         VertexParam { semantic: p.semantic, component: p.component, ty, source: p.source }
     });
     let vertex = VertexInterface {
-        inputs: inputs.collect(),
-        awaits_inputs: case.awaits_inputs,
-        takes_address_high: case.takes_address_high,
-        params: params.collect(),
+        fetch: FetchInterface {
+            inputs: inputs.collect(),
+            awaits_inputs: case.awaits_inputs,
+            takes_address_high: case.takes_address_high,
+        },
+        pre_rasterization: PreRasterizationInterface { params: params.collect(), ..Default::default() },
         ..Default::default()
     };
     let colors = case.colors.into_iter().map(|c| {
@@ -170,13 +172,9 @@ fn case_plan(case: Case) -> Result<Planned> {
     vertex.entry_sgprs = case.entry_sgprs.unwrap_or(vertex.entry_sgprs);
     let fragment = (!case.no_fragment).then(|| stage(Stage::Fragment, StageKind::Fragment(fragment)));
     let mut keys = vec![fetch_key(&vertex, &case.vertex)?];
-    let interface = |stage: &StageInterface| match &stage.kind {
-        StageKind::Fragment(fragment) => fragment.inputs.clone(),
-        _ => Vec::new(),
-    };
-    let StageKind::Vertex(of_vertex) = &vertex.kind else { panic!("no vertex stage") };
-    let params =
-        ParamPlan::new(&fragment.as_ref().map_or(Vec::new(), interface), &ParamVectors::new(&of_vertex.params)?)?;
+    let interface = |stage: &StageInterface| stage.kind.fragment().map_or(Vec::new(), |f| f.inputs.clone());
+    let last = vertex.kind.pre_rasterization().expect("a vertex stage");
+    let params = ParamPlan::new(&fragment.as_ref().map_or(Vec::new(), interface), &ParamVectors::new(&last.params)?)?;
     keys.push(param_export_key(vertex.target, &params));
     let formats = match &fragment {
         Some(fragment) => {

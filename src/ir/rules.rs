@@ -11,7 +11,6 @@ use super::memory::{AtomicMemory, AtomicOp, Scope};
 use super::op::Op;
 use super::shader::{Inst, Shader, ShaderLevel, Value};
 use super::types::{Align, Bits, Type};
-use crate::target::Stage;
 use smallvec::SmallVec;
 
 type Check = Result<(), String>;
@@ -232,7 +231,7 @@ impl Rule<'_> {
             if access.non_uniform {
                 return Err("`lower_waterfalls` leaves no descriptor that may differ between lanes".into());
             }
-            if access.live_only != (op.writes_by_descriptor() && self.shader.stage == Stage::Fragment) {
+            if access.live_only != (op.writes_by_descriptor() && self.shader.stage.shades_pixels()) {
                 return Err(
                     "writes of a fragment shader through a descriptor are of live pixels only, no others".into()
                 );
@@ -248,7 +247,7 @@ impl Rule<'_> {
             Op::BufferStore { align, .. } => Self::moved_at_once(self.types[2], align),
             Op::Barrier { .. } if op.orders_memory() => Err("a barrier orders no memory, fences beside it do".into()),
             Op::Barrier { exec: Scope::Subgroup, .. } => Ok(()),
-            Op::Barrier { exec: Scope::Workgroup, .. } if self.shader.stage == Stage::Compute => Ok(()),
+            Op::Barrier { exec: Scope::Workgroup, .. } if self.shader.stage.has_workgroups() => Ok(()),
             Op::Barrier { exec, .. } => Err(format!("no barrier of a {} shader waits for {exec:?}", self.shader.stage)),
             Op::Fence { .. } if !op.orders_memory() => Err("a fence that orders nothing".into()),
             Op::Alu(op, _) => {
@@ -271,7 +270,7 @@ impl Rule<'_> {
                 self.has_instruction(op, AtomicMemory::Descriptor, 1)
             }
             Op::DemoteIf | Op::EndIfDead | Op::Target(AmdOp::Lane(LaneOp::LiveMask))
-                if self.shader.stage != Stage::Fragment =>
+                if !self.shader.stage.shades_pixels() =>
             {
                 Err(format!("a {} shader has no helpers", self.shader.stage))
             }

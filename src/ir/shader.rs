@@ -303,7 +303,7 @@ pub struct LowerInfo {
 impl Shader {
     /// Whether invocations have neighbours for derivatives and implicit LOD.
     pub fn has_derivatives(&self) -> bool {
-        self.stage == Stage::Fragment || self.modes.derivatives != DerivativeGroup::None
+        self.stage.shades_pixels() || self.modes.derivatives != DerivativeGroup::None
     }
 
     /// Removes all blocks, instructions and values, and frees their memory.

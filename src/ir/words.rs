@@ -45,9 +45,9 @@ macro_rules! words {
             use super::*;
             #[test]
             fn words_are_unique_and_name_themselves() {
-                $( for (name, proto) in $ty::ALL {
+                $( for (name, proto) in <$ty as Word>::ALL {
                     assert_eq!(proto.name(), *name);
-                    assert_eq!($ty::ALL.iter().filter(|(n, _)| n == name).count(), 1, "{name}");
+                    assert_eq!(<$ty as Word>::ALL.iter().filter(|(n, _)| n == name).count(), 1, "{name}");
                 } )*
             }
         }

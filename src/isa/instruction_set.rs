@@ -111,6 +111,11 @@ impl Isa {
         }
     }
 
+    /// The GPUs that have it.
+    pub const fn family(&self) -> Family {
+        self.family
+    }
+
     /// The numbers of its GPUs other than those of instructions.
     pub const fn facts(&self) -> &'static FamilyFacts {
         self.family.facts()

@@ -13,13 +13,17 @@ use super::resolve::StateValues;
 use crate::abi::layout::ResolvedLayout;
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::glue::GluePiece;
+use crate::metadata::interface::StageInterface;
 use crate::state::PipelineState;
-use crate::target::Stage;
+use crate::target::{MOST_HARDWARE_STAGES, PipelineShape, ShapeStage, Stage};
 
 /// All parts of a pipeline.
 #[derive(Default)]
 pub(super) struct Unit<'a> {
-    stages: [Option<UnitStage<'a>>; 2],
+    /// The shape of the pipeline, once its stages are attached.
+    shape: Option<&'static PipelineShape>,
+    /// By index in the shape.
+    stages: [Option<UnitStage<'a>>; MOST_HARDWARE_STAGES],
 }
 
 impl<'a> Unit<'a> {
@@ -28,18 +32,28 @@ impl<'a> Unit<'a> {
         self.stages.iter().flatten()
     }
 
+    /// The shape of the pipeline.
+    pub(super) fn shape(&self) -> Result<&'static PipelineShape> {
+        self.shape.ok_or_else(|| Error::bug("a pipeline without stages"))
+    }
+
+    /// What passes the rasterizer.
+    pub(super) fn matched(&self) -> Option<&Match> {
+        self.stages().find_map(|stage| stage.matched.as_deref())
+    }
+
     /// A stage by its index in that order.
     pub(super) fn stage(&self, index: usize) -> Option<&UnitStage<'a>> {
         self.stages.get(index)?.as_ref()
     }
 }
 
-/// The parts of one stage.
+/// The parts of one hardware stage.
 pub(super) struct UnitStage<'a> {
     pub object: Held<'a, Object>,
     /// The object with the pipeline's layout, and with its own glue.
     pub ready: Held<'a, Ready>,
-    /// Of a vertex stage: its match with the fragment stage.
+    /// Of the last stage before the rasterizer: its match with the fragment stage.
     pub matched: Option<Held<'a, Match>>,
 }
 
@@ -70,7 +84,12 @@ impl UnitStage<'_> {
         self.matched.as_ref()?.epilog.as_ref()
     }
 
-    /// The stage.
+    /// Its entry symbol in the final ELF.
+    pub(super) fn entry_symbol(&self) -> &'static str {
+        self.object.interface.hardware_stage().entry_symbol()
+    }
+
+    /// The API stage.
     pub(super) fn stage(&self) -> Stage {
         self.object.interface.stage
     }
@@ -107,65 +126,69 @@ impl<'a> Unit<'a> {
         joints: Joints<'a>,
         begun: Option<&'a Held<'_, Ready>>,
     ) -> Result<()> {
-        let mut of_stage = [None; 3];
+        let mut given = [None; Stage::COUNT];
         for object in objects {
             let stage = object.stage();
-            let [vertex, fragment, compute] = &mut of_stage;
-            let place = match stage {
-                Stage::Vertex => vertex,
-                Stage::Fragment => fragment,
-                Stage::Compute => compute,
-            };
-            if place.replace(*object).is_some() {
+            if given[stage as usize].replace(*object).is_some() {
                 return Err(Error::malformed(format!("two parts are the {stage} stage")));
             }
         }
         for object in objects {
             StateValues(state).specialization(object).at(|| object.named())?;
         }
-        match of_stage {
-            [None, None, Some(object)] => {
-                let object = Held::Kept(object);
-                let ready = joints.ready(&object, layout, state)?;
-                self.stages = [Some(UnitStage { object, ready, matched: None }), None];
-                Ok(())
-            }
-            [Some(vertex), fragment, None] => self.graphics(vertex, fragment, state, layout, joints, begun),
-            _ => {
-                let names: Vec<_> = objects.iter().map(|o| o.stage().name()).collect();
-                Err(Error::malformed(format!("stages [{}] make no pipeline", names.join(", "))))
-            }
-        }
-    }
-
-    fn graphics(
-        &mut self,
-        vertex: &'a Object,
-        fragment: Option<&'a Object>,
-        state: &PipelineState,
-        layout: &ResolvedLayout,
-        joints: Joints<'a>,
-        begun: Option<&'a Held<'_, Ready>>,
-    ) -> Result<()> {
-        let target = vertex.interface.target;
-        if let Some(other) = fragment.map(|f| f.interface.target).filter(|t| *t != target) {
-            let what = format!("the GPU: {target} and {other}");
-            return Err(Error::needs_full(FullCompile::Mismatch { what }));
-        }
-        let matched = Some(joints.matched(vertex, fragment)?);
-        let [first, second] = &mut self.stages;
-        let object = Held::Kept(vertex);
-        let ready = match begun {
-            Some(begun) => begun.again(),
-            None => joints.ready(&object, layout, state)?,
+        let Some((first, shape)) = shape(&given) else {
+            let names: Vec<_> = objects.iter().map(|o| o.stage().name()).collect();
+            return Err(Error::malformed(format!("stages [{}] make no pipeline", names.join(", "))));
         };
-        *first = Some(UnitStage { object, ready, matched });
-        let object = match fragment {
-            Some(fragment) => Held::Kept(fragment),
-            None => joints.null_fragment(target, vertex.interface.wave).at(|| "fragment stage")?,
-        };
-        let ready = joints.ready(&object, layout, state)?;
-        *second = Some(UnitStage { object, ready, matched: None });
+        same_gpu(first, &given)?;
+        self.shape = Some(shape);
+        let reader = given.iter().copied().flatten().find(|part| part.stage().reads_parameters());
+        let mut begun = begun;
+        for (place, stage) in self.stages.iter_mut().zip(shape.stages) {
+            let (object, matched) = match part(stage, &given) {
+                Some(own) => {
+                    let matched = own.stage().feeds_the_rasterizer().then(|| joints.matched(own, reader));
+                    (Held::Kept(own), matched.transpose()?)
+                }
+                None => {
+                    let StageInterface { target, wave, .. } = first.interface;
+                    (joints.null_fragment(target, wave).at(|| "fragment stage")?, None)
+                }
+            };
+            let ready = match begun.take() {
+                Some(begun) => begun.again(),
+                None => joints.ready(&object, layout, state)?,
+            };
+            *place = Some(UnitStage { object, ready, matched });
+        }
         Ok(())
+    }
+}
+
+/// The parts of a pipeline by API stage.
+type Given<'a> = [Option<&'a Object>; Stage::COUNT];
+
+/// The first part, and the shape of the pipeline that these parts make.
+fn shape<'a>(given: &Given<'a>) -> Option<(&'a Object, &'static PipelineShape)> {
+    let first = given.iter().copied().flatten().next()?;
+    let stages = given.iter().flatten().map(|part| part.stage()).collect();
+    Some((first, PipelineShape::of(first.interface.target.family(), stages)?))
+}
+
+/// The part that runs on a hardware stage.
+fn part<'a>(stage: &ShapeStage, given: &Given<'a>) -> Option<&'a Object> {
+    stage.api.iter().find_map(|api| given[*api as usize])
+}
+
+/// Checks that all parts are for the GPU of the first.
+fn same_gpu(first: &Object, given: &Given<'_>) -> Result<()> {
+    let target = first.interface.target;
+    let others = given.iter().flatten().map(|part| part.interface.target);
+    match others.into_iter().find(|other| *other != target) {
+        Some(other) => {
+            let what = format!("the GPU: {target} and {other}");
+            Err(Error::needs_full(FullCompile::Mismatch { what }))
+        }
+        None => Ok(()),
     }
 }

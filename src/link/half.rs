@@ -13,7 +13,6 @@ use super::resolve::StateValues;
 use super::{Job, Linked, Size};
 use crate::error::{Context, Error, Result};
 use crate::state::PipelineState;
-use crate::target::Stage;
 
 /// A vertex part, ready to be linked with fragment parts. Layout and placement are those of the job that made it.
 pub struct VertexHalf<'a> {
@@ -32,7 +31,7 @@ impl<'a> Job<'a> {
         let [vertex] = *self.objects else {
             return Err(Error::malformed(format!("{} parts begin a pipeline, not one", self.objects.len())));
         };
-        if vertex.stage() != Stage::Vertex {
+        if !vertex.stage().feeds_the_rasterizer() {
             return Err(Error::malformed(format!("a {} part begins no pipeline", vertex.stage())));
         }
         StateValues(self.state).specialization(vertex).at(|| vertex.named())?;

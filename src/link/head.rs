@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::fixed::FixedWriter;
 use crate::glue::{COLOR_EXPORT_SYMBOL, PARAM_EXPORT_SYMBOL};
 use crate::table::{SharedTable, hash};
-use crate::target::{Gpu, Stage};
+use crate::target::{Gpu, MOST_HARDWARE_STAGES, Stage};
 use smallvec::SmallVec;
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -142,7 +142,7 @@ struct DataHead {
     flags: u64,
     align: u32,
     /// Number of places that each stage's code refers to.
-    targets: [usize; 2],
+    targets: [usize; MOST_HARDWARE_STAGES],
 }
 
 impl FileHead {
@@ -167,7 +167,7 @@ impl FileHead {
                 }
             }
             (Some(shape), [data]) if data.name == DATA && unit.stages().all(patches_code) => {
-                let mut targets = [0; 2];
+                let mut targets = [0; MOST_HARDWARE_STAGES];
                 targets.iter_mut().zip(unit.stages()).for_each(|(count, stage)| *count = stage.targets().len());
                 let key = DataHead { chained, shape, flags: data.flags, align: data.align, targets };
                 self.kept = KEPT_WITH_DATA.find(hash(key), |kept| *kept == key);

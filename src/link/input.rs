@@ -15,13 +15,13 @@ use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, sh
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::fallible;
 use crate::isa::Isa;
-use crate::metadata::interface::{StageInterface, StageKind};
+use crate::metadata::interface::{StageInterface, StageKind, VertexInterface};
 use crate::metadata::notes::Notes;
 use crate::metadata::part_notes::PartNotes;
 use crate::metadata::{note, read_unlinked};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
-use crate::target::Stage;
+use crate::target::{Gpu, Stage};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use xxhash_rust::xxh3::xxh3_128;
@@ -79,7 +79,11 @@ impl Object {
     /// relocations that PAL could not load. Needs a full compile: another version of the format, or another GPU.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let elf = Elf::parse(bytes)?;
-        let (interface, notes) = read_unlinked::read(notes_of(&elf)?)?;
+        let (interface, notes) = {
+            // Below, `identify` refuses a file whose flags are those of no GPU.
+            let gpu = Gpu::of_elf_flags(elf.flags).unwrap_or_default();
+            read_unlinked::read(notes_of(&elf)?, gpu)?
+        };
         let stage = interface.stage;
         let at = || format!("{stage} stage `{}`", interface.entry_point);
         identify(&elf, &interface).at(at)?;
@@ -98,9 +102,9 @@ impl Object {
         let notes = PartNotes::new(notes, &interface, hash).at(at)?;
         user_data::check(&interface).at(at)?;
         check_prolog(&interface).at(at)?;
-        let params = match &interface.kind {
-            StageKind::Vertex(vertex) => ParamVectors::new(&vertex.params).at(at)?,
-            _ => ParamVectors::default(),
+        let params = match interface.kind.pre_rasterization() {
+            Some(last) => ParamVectors::new(&last.params).at(at)?,
+            None => ParamVectors::default(),
         };
         let code_align = reader.code_align;
         let digest = None;
@@ -182,7 +186,9 @@ impl Object {
         let Self { interface, notes, params, hash, code_align, data, .. } = self;
         read.value(interface.specialization.len() ^ interface.stage as usize);
         read.value(match &interface.kind {
-            StageKind::Vertex(vertex) => vertex.params.len() ^ vertex.exported_params as usize,
+            StageKind::Vertex(VertexInterface { pre_rasterization: last, .. }) => {
+                last.params.len() ^ last.exported_params as usize
+            }
             StageKind::Fragment(fragment) => fragment.inputs.len() ^ usize::from(fragment.fully_covered),
             StageKind::Compute(compute) => compute.local_size[0] as usize,
         });
@@ -220,14 +226,19 @@ impl Object {
         self.interface.stage
     }
 
-    /// Its name in errors.
     /// The instruction set of its code.
     pub(super) fn isa(&self) -> &'static Isa {
         Isa::of(self.interface.target)
     }
 
+    /// Its name in errors.
     pub(super) fn named(&self) -> String {
         format!("{} stage `{}`", self.stage(), self.interface.entry_point)
+    }
+
+    /// Whether it has parameters that are constant.
+    pub fn has_constants(&self) -> bool {
+        self.interface.kind.pre_rasterization().is_some_and(|last| last.constants().next().is_some())
     }
 
     /// Names of all symbols that need a value, sorted, without duplicates.
@@ -247,8 +258,8 @@ fn part_hash(elf: &[u8]) -> [u64; 2] {
 
 /// Only a prolog can leave loads outstanding or the high half of the code's address.
 fn check_prolog(interface: &StageInterface) -> Result<()> {
-    match &interface.kind {
-        StageKind::Vertex(vertex) if !interface.prolog && (vertex.awaits_inputs || vertex.takes_address_high) => {
+    match interface.kind.fetch() {
+        Some(fetch) if !interface.prolog && (fetch.awaits_inputs || fetch.takes_address_high) => {
             Err(Error::malformed("a body without a prolog expects loads or an address from one"))
         }
         _ => Ok(()),

@@ -9,8 +9,9 @@ use crate::abi::params::{ParamPlan, ParamVectors};
 use crate::error::{Error, FullCompile, Result};
 use crate::glue::GluePiece;
 use crate::metadata::final_registers::AttributeControls;
-use crate::metadata::interface::{FragmentInput, ParamConstant, StageInterface, StageKind, VertexInterface};
+use crate::metadata::interface::{FragmentInput, ParamConstant, PreRasterizationInterface, StageInterface};
 use crate::near_table::{NearTable, Tag};
+use crate::target::Family;
 use std::sync::{Arc, LazyLock};
 
 /// Number of matches that a part keeps in its table; further ones are made at each link.
@@ -39,9 +40,9 @@ impl ReadsId {
 
 /// What a part reads if it is a fragment part: its inputs, and the constants for which it was compiled.
 fn reads(part: Option<&StageInterface>) -> (&[FragmentInput], &[ParamConstant]) {
-    match part.map(|part| &part.kind) {
-        Some(StageKind::Fragment(fragment)) => (&fragment.inputs, &fragment.constants),
-        _ => (&[], &[]),
+    match part.and_then(|part| part.kind.fragment()) {
+        Some(fragment) => (&fragment.inputs, &fragment.constants),
+        None => (&[], &[]),
     }
 }
 
@@ -56,21 +57,22 @@ pub(super) struct Match {
 }
 
 impl Match {
-    /// Plans the exports of a vertex part; `epilog` makes the epilog.
+    /// Plans the exports of the last part before the rasterizer; `epilog` makes the epilog.
     ///
     /// # Errors
     /// Needs a full compile: a stage was compiled for another partner, or a vertex body compiled on its own cannot export
     /// what is read.
     pub(super) fn new(
-        vertex: &VertexInterface,
+        family: Family,
+        last: &PreRasterizationInterface,
         params: &ParamVectors,
         fragment: Option<&StageInterface>,
         epilog: impl FnOnce(&ParamPlan) -> Result<Option<GluePiece>>,
     ) -> Result<Self> {
         let (inputs, constants) = reads(fragment);
-        check_partners(vertex, inputs, constants)?;
+        check_partners(last, inputs, constants)?;
         let plan = ParamPlan::new(inputs, params)?;
-        let controls = AttributeControls::new(&plan.control_words());
+        let controls = AttributeControls::new(family, &plan.control_words())?;
         Ok(Self { controls, slots: plan.slots, epilog: epilog(&plan)? })
     }
 }
@@ -79,12 +81,16 @@ impl Match {
 ///
 /// # Errors
 /// Needs a full compile: the vertex stage was compiled for other reads, or the fragment stage for other constants.
-fn check_partners(vertex: &VertexInterface, inputs: &[FragmentInput], constants: &[ParamConstant]) -> Result<()> {
+fn check_partners(
+    last: &PreRasterizationInterface,
+    inputs: &[FragmentInput],
+    constants: &[ParamConstant],
+) -> Result<()> {
     let mismatch = |what: &str| Err(Error::needs_full(FullCompile::Mismatch { what: what.to_owned() }));
-    match &vertex.made_for {
+    match &last.made_for {
         Some(reads) if reads.inputs == inputs && reads.constants == constants => Ok(()),
         Some(_) => mismatch("the fragment shader: the vertex stage was compiled for another"),
-        None if constants.iter().all(|constant| vertex.constants().any(|written| written == *constant)) => Ok(()),
+        None if constants.iter().all(|constant| last.constants().any(|written| written == *constant)) => Ok(()),
         None => mismatch("the constants between them: the fragment stage was compiled for another vertex shader"),
     }
 }

@@ -56,6 +56,7 @@ use crate::metadata::facts::{PipelineFacts, StageFacts};
 use crate::metadata::finalize::{FinalNotes, finalize};
 pub use crate::metadata::named::MetadataVersion;
 use crate::state::PipelineState;
+use crate::target::MOST_HARDWARE_STAGES;
 use attach::Unit;
 use held::Held;
 use layout::Layout;
@@ -174,7 +175,7 @@ impl Job<'_> {
         joints.touch(objects, state, layout);
         let mut unit = Unit::default();
         unit.attach(objects, state, layout, joints, begun)?;
-        let mut resolved: [Resolved; 2] = Default::default();
+        let mut resolved: [Resolved; MOST_HARDWARE_STAGES] = Default::default();
         for (stage, resolved) in unit.stages().zip(&mut resolved) {
             StateValues(state).resolve(&stage.object, &stage.ready, resolved).at(|| stage.object.named())?;
         }
@@ -182,7 +183,7 @@ impl Job<'_> {
         layout_of_code.fill(&unit, placement)?;
         let first = unit.stage(0).ok_or_else(|| Error::bug("a pipeline without stages"))?;
         let target = first.object.interface().target;
-        let mut notes = FinalNotes::default();
+        let mut notes = FinalNotes::new(target.family(), unit.shape()?);
         self.fill_notes(&unit, &resolved, &mut notes)?;
         let (unit, layout) = (&unit, &layout_of_code);
         let mut output = Output::new(Contents { target, unit, layout, resolved: &resolved, notes: &notes, metadata });
@@ -192,12 +193,12 @@ impl Job<'_> {
 
     /// The metadata of the final ELF.
     fn fill_notes<'u>(&self, unit: &'u Unit<'u>, resolved: &[Resolved], notes: &mut FinalNotes<'u>) -> Result<()> {
-        let mut stages: SmallVec<[StageFacts<'_>; 2]> = SmallVec::new();
+        let mut stages: SmallVec<[StageFacts<'_>; MOST_HARDWARE_STAGES]> = SmallVec::new();
         for stage in unit.stages() {
             stages.push(StageFacts { interface: stage.object.interface(), glue: counts(stage.epilog()) });
             notes.stages.push(stage.ready.notes(&stage.object));
         }
-        let matched = unit.stage(0).and_then(|stage| stage.matched.as_deref());
+        let matched = unit.matched();
         let facts = PipelineFacts {
             state: self.state,
             root_dwords: self.layout.root_dwords(),

@@ -11,16 +11,16 @@ use crate::target::{Gpu, Stage, WaveSize};
 
 /// The object of a fragment shader that ends immediately.
 pub(super) fn null_fragment(target: Gpu, wave: WaveSize, piece: &GluePiece) -> Result<Object> {
-    let mut notes = Notes::default();
+    let mut notes = Notes::new(target.family());
     let counts = MetadataFields::from([(MetadataKey::SgprCount, piece.sgprs), (MetadataKey::VgprCount, piece.vgprs)]);
     notes.stage = counts;
     let words = &mut notes.registers;
     words.set_field(rsrc1_ps::DX10_CLAMP, 1)?;
     words.set_field(rsrc1_ps::MEM_ORDERED, 1)?;
-    words.set(SPI_SHADER_PGM_RSRC2_PS, 0);
+    words.set(SPI_SHADER_PGM_RSRC2_PS, 0)?;
     // One pair of barycentrics: without one the hardware starts no pixel wave.
-    words.set(SPI_PS_INPUT_ENA, 1);
-    words.set(SPI_PS_INPUT_ADDR, 1);
+    words.set(SPI_PS_INPUT_ENA, 1)?;
+    words.set(SPI_PS_INPUT_ADDR, 1)?;
     let interface = StageInterface {
         target,
         stage: Stage::Fragment,

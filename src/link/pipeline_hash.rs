@@ -9,15 +9,18 @@
 use super::attach::Unit;
 use super::resolve::Resolved;
 use crate::metadata::finalize::FinalNotes;
+use crate::target::MOST_HARDWARE_STAGES;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Returns the stable hash, of the shaders alone, and the unique hash, of all code with its values and of the
 /// registers, which depend on the whole state.
 pub(super) fn pipeline_hash(unit: &Unit<'_>, resolved: &[Resolved], notes: &FinalNotes<'_>) -> [u64; 2] {
-    let (mut shaders, mut ready) = ([[0; 2]; 2], [0; 2]);
+    const STAGES: usize = MOST_HARDWARE_STAGES;
+    let (mut shaders, mut ready) = ([0; 2 * STAGES], [0; STAGES]);
     // Each hash is the seed of the next, so each depends on all before it.
     let mut unique = 0;
-    let of_stages = shaders.iter_mut().zip(&mut ready);
+    let (of_shaders, _) = shaders.as_chunks_mut::<2>();
+    let of_stages = of_shaders.iter_mut().zip(&mut ready);
     for ((stage, values), (shader, ready)) in unit.stages().zip(resolved).zip(of_stages) {
         (*shader, *ready) = (stage.object.hash, stage.ready.hash);
         if let Some(epilog) = stage.epilog() {
@@ -27,10 +30,12 @@ pub(super) fn pipeline_hash(unit: &Unit<'_>, resolved: &[Resolved], notes: &Fina
             unique = xxh3_64_with_seed(values.as_flattened(), unique);
         }
     }
-    let [[a, b], [c, d]] = shaders;
-    let [one, two] = ready;
-    let stable = hash([a, b, c, d]);
-    [stable, hash([stable, one, two, unique, notes.registers.changes()])]
+    let stable = hash(shaders);
+    let mut all = [0; STAGES + 3];
+    let [of_shaders, of_ready @ .., of_glue, changes] = &mut all;
+    of_ready.copy_from_slice(&ready);
+    (*of_shaders, *of_glue, *changes) = (stable, unique, notes.registers.changes());
+    [stable, hash(all)]
 }
 
 fn hash<const N: usize>(words: [u64; N]) -> u64 {

@@ -21,10 +21,10 @@ use crate::abi::layout::ResolvedLayout;
 use crate::abi::params::ParamPlan;
 use crate::error::{Context, Error, Result};
 use crate::glue::{self, GlueKey, GluePiece, PieceKey};
-use crate::metadata::interface::{StageInterface, StageKind};
+use crate::metadata::interface::StageInterface;
 use crate::state::PipelineState;
 use crate::table::{SharedTable, hash};
-use crate::target::{Gpu, Stage, WaveSize};
+use crate::target::{Gpu, WaveSize};
 use std::sync::Arc;
 
 /// Plans and pieces, kept between links. All threads share one; it only grows. What an object keeps of its links is for
@@ -53,7 +53,7 @@ impl<'a> Joints<'a> {
         let mut read = Touched::default();
         read.value(state.vertex.bindings.len() ^ state.color.attachments.len() ^ state.specialization.len());
         objects.iter().for_each(|object| object.touch(&mut read));
-        let fragment = objects.iter().find(|object| object.stage() == Stage::Fragment);
+        let fragment = objects.iter().find(|object| object.stage().reads_parameters());
         for object in objects {
             object.ready.touch(layout, &mut read);
             object.touch_sections(&mut read);
@@ -86,14 +86,13 @@ impl<'a> Joints<'a> {
 
     /// The match of a vertex part with a fragment part, or with none.
     pub(super) fn matched(self, vertex: &'a Object, fragment: Option<&Object>) -> Result<Held<'a, Match>> {
-        let StageInterface { target, epilog, kind: StageKind::Vertex(interface), .. } = &vertex.interface else {
-            return Err(Error::bug("a match of no vertex part"));
-        };
+        let StageInterface { target, epilog, kind, .. } = &vertex.interface;
+        let last = kind.pre_rasterization().ok_or_else(|| Error::bug("a match of no vertex part"))?;
         let piece = |plan: &ParamPlan| {
             let piece = epilog.then(|| self.piece(&glue::param_export_key(*target, plan)).at(|| "vertex stage"));
             piece.transpose().map(|piece| piece.map(Arc::unwrap_or_clone))
         };
-        let make = || Match::new(interface, &vertex.params, fragment.map(|f| &f.interface), piece);
+        let make = || Match::new(target.family(), last, &vertex.params, fragment.map(|f| &f.interface), piece);
         match self.plans {
             Some(plans) => {
                 let reads = fragment.map_or_else(ReadsId::none, Object::reads);

@@ -133,7 +133,10 @@ impl Ready {
         let Bound { code, late, loads, numbers, spilled } = Bound::new(object, layout).at(|| object.named())?;
 
         let glue = piece.as_deref().map_or(&[][..], |piece| &piece.code);
-        let (before, after) = if interface.stage == Stage::Vertex { (glue, &[][..]) } else { (&[][..], glue) };
+        let (before, after) = match state {
+            OwnState::Vertex(_) => (glue, &[][..]),
+            OwnState::Color(_) | OwnState::None => (&[][..], glue),
+        };
         let mut bytes = fallible::room(object.notes.ready_size() + code.len() + glue.len())?;
         let facts = OwnFacts { interface, user_data: &numbers, glue: counts(piece.as_deref()), color };
         let notes = object.notes.add_ready(&facts, &mut bytes).at(|| interface.stage.name())?;

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 /// Malformed: more SGPRs than the stage has, or an order that PAL rejects.
 pub(super) fn check(interface: &StageInterface) -> Result<()> {
     let data = &interface.user_data;
-    let max = interface.stage.max_user_sgprs() as usize;
+    let max = interface.hardware_stage().max_user_sgprs() as usize;
     if data.len() > max {
         return Err(Error::malformed(format!(
             "{} user-data SGPRs, the {} stage has {max}",

@@ -15,7 +15,7 @@ use crate::metadata::registers::*;
 use crate::metadata::user_data;
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
-use crate::target::{FamilyFacts, Gpu, Stage, WaveSize};
+use crate::target::{Family, FamilyFacts, Gpu, HardwareStage, PipelineShape, ShapeStage, Stage, WaveSize};
 use rmpv::Value;
 use serde::Serialize;
 use std::fmt;
@@ -68,7 +68,7 @@ impl fmt::Display for Violation {
 /// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VerifyReport {
-    /// Hardware stages of the pipeline.
+    /// The API stages that its hardware stages run.
     pub stages: Vec<Stage>,
     /// All violations, in the order of the checks.
     pub violations: Vec<Violation>,
@@ -275,30 +275,28 @@ impl Metadata<'_> {
         let words = if by_name {
             named::registers(self.document, self.gpu()).unwrap_or_else(|e| {
                 report.add(ElfRule::Registers, e.to_string());
-                RegisterWords::default()
+                RegisterWords::new(self.gpu().family())
             })
         } else {
-            registers(pipeline, report)
+            registers(pipeline, self.gpu().family(), report)
         };
         let stages = self.stages(report);
         let kind = text(pipeline, ".type");
-        let expected: &[Stage] = match kind {
-            Some("VsPs") => &[Stage::Vertex, Stage::Fragment],
-            Some("Cs") => &[Stage::Compute],
-            _ => &[],
-        };
-        let found: Vec<Stage> = stages.iter().map(|(s, _)| *s).collect();
-        report.require(!expected.is_empty() && expected == found, ElfRule::Metadata, || {
+        let shape = kind.and_then(|kind| PipelineShape::of_type(self.gpu().family(), kind));
+        let found: Vec<Stage> = stages.iter().flat_map(|(s, _)| s.api).copied().collect();
+        let right = shape.is_some_and(|shape| shape.stages.iter().eq(stages.iter().map(|(stage, _)| stage)));
+        report.require(right, ElfRule::Metadata, || {
             format!("a pipeline of type {kind:?} with hardware stages {found:?}")
         });
-        for (stage, own) in &stages {
-            stage_words(*stage, own, &words, facts, report);
-            self.entry(*stage, report);
-            if *stage == Stage::Compute {
-                compute_keys(own, &words, facts, report);
+        for (ShapeStage { hardware, .. }, own) in &stages {
+            stage_words(*hardware, own, &words, facts, report);
+            self.entry(*hardware, report);
+            match hardware {
+                HardwareStage::Cs => compute_keys(own, &words, facts, report),
+                HardwareStage::Hs | HardwareStage::Gs | HardwareStage::Vs | HardwareStage::Ps => {}
             }
         }
-        if expected.contains(&Stage::Vertex) {
+        if shape.is_some_and(PipelineShape::draws) {
             graphics_words(&words, by_name, report);
             let uses = words.field(spi_ps_input_ena::ENA) & SAMPLE_COVERAGE != 0
                 || words.field(db_shader_control::MASK_EXPORT_ENABLE) == 1;
@@ -326,13 +324,11 @@ impl Metadata<'_> {
         let fits = spill.is_some_and(|s| s == 0xffff || limit.is_some_and(|l| s < l));
         report.require(fits, rule, || format!(".spill_threshold {spill:?} with .user_data_limit {limit:?}"));
         for (key, shader) in map(pipeline, ".shaders") {
-            let mapped = [Stage::Vertex, Stage::Fragment, Stage::Compute]
-                .into_iter()
-                .find(|s| key.as_str() == Some(s.api_key()));
+            let mapped = Stage::ALL.into_iter().find(|s| key.as_str() == Some(s.api_key()));
             let shader = shader.as_map();
             let to = shader.and_then(|m| get(m, ".hardware_mapping")).and_then(Value::as_array);
             let to = to.and_then(|a| a.first()).and_then(Value::as_str);
-            let right = mapped.is_some_and(|s| to == Some(s.hardware_name()));
+            let right = mapped.is_some_and(|s| to == Some(self.gpu().hardware_stage(s).key()));
             report.require(right, rule, || format!(".shaders: {key} on {to:?}"));
             report.require(is_hash(shader.and_then(|m| get(m, ".api_shader_hash"))), rule, || {
                 format!(".shaders: {key} has no hash")
@@ -340,16 +336,15 @@ impl Metadata<'_> {
         }
     }
 
-    fn stages(&self, report: &mut VerifyReport) -> Vec<(Stage, Map)> {
+    fn stages(&self, report: &mut VerifyReport) -> Vec<(ShapeStage, Map)> {
         let mut out = Vec::new();
         for (name, own) in map(&self.document.pipeline, ".hardware_stages") {
-            let stage = [Stage::Vertex, Stage::Fragment, Stage::Compute]
-                .into_iter()
-                .find(|s| name.as_str() == Some(s.hardware_name()));
+            let mut stages = self.gpu().family().hardware_stages();
+            let stage = stages.find(|stage| name.as_str() == Some(stage.hardware.key()));
             match (stage, own) {
                 (Some(stage), Value::Map(own)) => {
                     let entry = text(own, ".entry_point");
-                    report.require(entry == Some(stage.entry_symbol()), ElfRule::Metadata, || {
+                    report.require(entry == Some(stage.hardware.entry_symbol()), ElfRule::Metadata, || {
                         format!("{name}: PAL knows no entry point {entry:?}")
                     });
                     out.push((stage, own.clone()));
@@ -360,7 +355,7 @@ impl Metadata<'_> {
         out
     }
 
-    fn entry(&self, stage: Stage, report: &mut VerifyReport) {
+    fn entry(&self, stage: HardwareStage, report: &mut VerifyReport) {
         let name = stage.entry_symbol();
         let text = self.elf.section(".text");
         let symbol = self.elf.symbols.iter().find(|s| s.name == name && !s.local);
@@ -399,23 +394,25 @@ impl Metadata<'_> {
     }
 }
 
-fn registers(pipeline: &Map, report: &mut VerifyReport) -> RegisterWords {
-    let mut out = RegisterWords::default();
+fn registers(pipeline: &Map, family: Family, report: &mut VerifyReport) -> RegisterWords {
+    let mut out = RegisterWords::new(family);
     for (number, word) in map(pipeline, ".registers") {
         let narrow = |v: &Value| v.as_u64().and_then(|v| u32::try_from(v).ok());
-        match (narrow(number).map(HardwareRegister), narrow(word)) {
-            (Some(register), Some(word)) if register.info().is_some() => out.set(register, word),
-            _ => report.add(ElfRule::Registers, format!("register {number} = {word}")),
-        }
+        let register = narrow(number).and_then(|number| HardwareRegister::of_number(family, number));
+        let read = register.zip(narrow(word)).is_some_and(|(register, word)| out.set(register, word).is_ok());
+        report.require(read, ElfRule::Registers, || format!("register {number} = {word}"));
     }
     out
 }
 
 /// Checks the words of every stage.
-fn stage_words(stage: Stage, own: &Map, words: &RegisterWords, facts: &FamilyFacts, report: &mut VerifyReport) {
+fn stage_words(stage: HardwareStage, own: &Map, words: &RegisterWords, facts: &FamilyFacts, report: &mut VerifyReport) {
     let rule = ElfRule::Registers;
-    let fields = StageRegisters::of(stage);
-    let name = stage.hardware_name();
+    let name = stage.key();
+    let fields = match StageRegisters::of(stage) {
+        Ok(fields) => fields,
+        Err(e) => return report.add(rule, format!("{name}: {e}")),
+    };
     for register in [fields.vgprs.register(), fields.user_sgpr.register()] {
         report
             .require(words.get(register).is_some(), ElfRule::MandatoryRegisters, || format!("no {}", register.name()));
@@ -460,19 +457,25 @@ fn stage_words(stage: Stage, own: &Map, words: &RegisterWords, facts: &FamilyFac
     }
     let table = words.get(fields.user_data) == Some(user_data::pal::GLOBAL_TABLE);
     report.require(user == 0 || table, ElfRule::UserData, || format!("{name}: SGPR 0 is not the global table"));
-    if stage == Stage::Compute {
-        for n in 0..3 {
-            let size = words.get(COMPUTE_NUM_THREAD.nth(n)).map(|w| compute_num_thread::NUM_THREAD_FULL.of(w));
-            report.require(size.is_some_and(|s| s > 0), ElfRule::MandatoryRegisters, || "no workgroup size".into());
-        }
+    match stage {
+        HardwareStage::Cs => workgroup_size(words, report),
+        HardwareStage::Hs | HardwareStage::Gs | HardwareStage::Vs | HardwareStage::Ps => {}
+    }
+}
+
+fn workgroup_size(words: &RegisterWords, report: &mut VerifyReport) {
+    for n in 0..3 {
+        let size =
+            words.get(COMPUTE_NUM_THREAD.nth(n)).map(|_| words.nth_field(compute_num_thread::NUM_THREAD_FULL, n));
+        report.require(size.is_some_and(|s| s > 0), ElfRule::MandatoryRegisters, || "no workgroup size".into());
     }
 }
 
 /// Checks the keys of a compute stage that the loader reads in addition to registers.
 fn compute_keys(own: &Map, words: &RegisterWords, facts: &FamilyFacts, report: &mut VerifyReport) {
     let sizes: Vec<u64> = (0..3)
-        .filter_map(|n| words.get(COMPUTE_NUM_THREAD.nth(n)))
-        .map(|word| compute_num_thread::NUM_THREAD_FULL.of(word).into())
+        .filter(|n| words.get(COMPUTE_NUM_THREAD.nth(*n)).is_some())
+        .map(|n| words.nth_field(compute_num_thread::NUM_THREAD_FULL, n).into())
         .collect();
     let said = get(own, ".threadgroup_dimensions").and_then(Value::as_array);
     let said: Option<Vec<u64>> = said.map(|sizes| sizes.iter().filter_map(Value::as_u64).collect());
@@ -505,9 +508,8 @@ fn graphics_words(words: &RegisterWords, by_name: bool, report: &mut VerifyRepor
     let no_params = words.field(spi_vs_out_config::NO_PC_EXPORT) == 1;
     let slots = if no_params { 0 } else { words.field(spi_vs_out_config::VS_EXPORT_COUNT) + 1 };
     for n in 0..controls {
-        let word = words.get(SPI_PS_INPUT_CNTL.nth(n)).unwrap_or(0);
-        let offset = spi_ps_input_cntl::OFFSET.of(word);
-        let flat = spi_ps_input_cntl::FLAT_SHADE.of(word) == 1;
+        let offset = words.nth_field(spi_ps_input_cntl::OFFSET, n);
+        let flat = words.nth_field(spi_ps_input_cntl::FLAT_SHADE, n) == 1;
         // Bit 5 selects a default value, or with flat shading the values of all vertices.
         let slot = if offset < 0x20 { Some(offset) } else { flat.then_some(offset & 0x1f) };
         let made = interp == 0 || slot.is_none_or(|s| s < slots);

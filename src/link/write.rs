@@ -142,7 +142,7 @@ impl<'u> Contents<'_, 'u> {
         }
         let inner = layout.parts.iter().filter(|placed| placed.is_inner());
         symbols.extend(inner.map(|placed| NamedSymbol::code(placed.part.symbol, true)));
-        symbols.extend(unit.stages().map(|stage| NamedSymbol::code(stage.stage().entry_symbol(), false)));
+        symbols.extend(unit.stages().map(|stage| NamedSymbol::code(stage.entry_symbol(), false)));
         HeadBytes::new(&sections, &symbols)
     }
 }
@@ -160,7 +160,7 @@ impl<'a, 'u> Output<'a, 'u> {
         let mut out = FixedWriter::new(&mut bytes);
         write_v2::write(self.contents.notes, &mut out);
         out.finish("metadata")?;
-        Ok(named::from_registers(&Document::parse(&bytes)?)?.to_bytes())
+        Ok(named::from_registers(&Document::parse(&bytes)?, self.contents.target)?.to_bytes())
     }
 
     /// Gives every byte its place.

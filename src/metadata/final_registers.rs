@@ -8,25 +8,31 @@
 //! one, by searching.
 
 use super::msgpack::{FIXED_UINT, FIXED_UINT_16};
-use super::register_words::{MASKS, RegisterWords, index, place};
+use super::register_words::{MASKS, RegisterWords, index};
 use super::registers::{
     COMPUTE_PGM_RSRC1, Field, HardwareRegister, PA_CL_CLIP_CNTL, PA_SC_AA_CONFIG, PA_SC_MODE_CNTL_1, SPI_PS_INPUT_CNTL,
     SPI_SHADER_PGM_RSRC1_PS, SPI_SHADER_PGM_RSRC1_VS, SPI_VS_OUT_CONFIG,
 };
 use super::schema::MergeRule;
 use crate::error::{Error, Result};
+use crate::target::{Family, MOST_HARDWARE_STAGES};
 use smallvec::SmallVec;
 
 /// An entry of the map: a 16-bit number and a 32-bit word, each with its tag.
 type Entry = [u8; 8];
 
-fn entry(register: HardwareRegister, word: u32) -> Entry {
-    let key = u64::from(FIXED_UINT_16) << 56 | u64::from(register.0) << 40;
+fn entry(number: u32, word: u32) -> Entry {
+    let key = u64::from(FIXED_UINT_16) << 56 | u64::from(number) << 40;
     (key | u64::from(FIXED_UINT) << 32 | u64::from(word)).to_be_bytes()
 }
 
-fn number(entry: Entry) -> HardwareRegister {
-    HardwareRegister((u64::from_be_bytes(entry) >> 40) as u32 & 0xffff)
+/// The entry of the same register with another word.
+fn changed(entry: Entry, word: u32) -> Entry {
+    (u64::from_be_bytes(entry) >> 32 << 32 | u64::from(word)).to_be_bytes()
+}
+
+fn number(entry: Entry) -> u32 {
+    (u64::from_be_bytes(entry) >> 40) as u32 & 0xffff
 }
 
 fn word(entry: Entry) -> u32 {
@@ -55,7 +61,7 @@ const SET: [HardwareRegister; 8] = [
 const fn set_index(register: HardwareRegister) -> Option<usize> {
     let mut n = 0;
     while n < SET.len() {
-        if SET[n].0 == register.0 {
+        if SET[n].place() == register.place() {
             return Some(n);
         }
         n += 1;
@@ -66,6 +72,7 @@ const fn set_index(register: HardwareRegister) -> Option<usize> {
 /// The registers of one part, with an entry for each register that a link sets.
 #[derive(Clone, Debug)]
 pub struct PartRegisters {
+    family: Family,
     indexes: RegisterIndexes,
     entries: Box<[Entry]>,
 }
@@ -73,7 +80,7 @@ pub struct PartRegisters {
 /// The indices of registers in a part's block of entries. A link reads them for each stage, so this is small.
 #[derive(Clone, Debug)]
 pub struct RegisterIndexes {
-    /// By slot, as in [`RegisterWords`]: one bit, set if the register is present.
+    /// By place, as in [`RegisterWords`]: one bit, set if the register is present.
     present: [u64; MASKS],
     /// By index in [`SET`]: the index of the register's entry, counted from 1; 0 if it is absent.
     set: [u8; SET.len()],
@@ -82,10 +89,10 @@ pub struct RegisterIndexes {
 impl PartRegisters {
     /// Encodes all words.
     pub fn new(words: &RegisterWords) -> Self {
-        let entries: Box<[Entry]> = words.iter().map(|(register, word)| entry(register, word)).collect();
+        let entries: Box<[Entry]> = words.numbered().map(|(number, word)| entry(number, word)).collect();
         let present = words.present();
         let set = SET.map(|register| index(&present, register).map_or(0, |index| index as u8 + 1));
-        Self { indexes: RegisterIndexes { present, set }, entries }
+        Self { family: words.family(), indexes: RegisterIndexes { present, set }, entries }
     }
 
     /// The indices of the registers' entries.
@@ -101,6 +108,7 @@ impl PartRegisters {
 
 /// A copy of a part's registers, in which words are set.
 pub(super) struct ReadyRegisters<'a> {
+    family: Family,
     indexes: &'a RegisterIndexes,
     entries: &'a mut [Entry],
 }
@@ -108,7 +116,7 @@ pub(super) struct ReadyRegisters<'a> {
 impl<'a> ReadyRegisters<'a> {
     /// `bytes`: a copy of [`PartRegisters::bytes`].
     pub(super) fn new(part: &'a PartRegisters, bytes: &'a mut [u8]) -> Self {
-        Self { indexes: &part.indexes, entries: bytes.as_chunks_mut().0 }
+        Self { family: part.family, indexes: &part.indexes, entries: bytes.as_chunks_mut().0 }
     }
 
     fn entry(&mut self, register: HardwareRegister) -> Option<&mut Entry> {
@@ -120,17 +128,18 @@ impl<'a> ReadyRegisters<'a> {
     /// Sets the word of a register that the part has.
     pub(super) fn set(&mut self, register: HardwareRegister, word: u32) {
         if let Some(place) = self.entry(register) {
-            *place = entry(register, word);
+            *place = changed(*place, word);
         }
     }
 
     /// Sets a field of a register that the part has.
     ///
     /// # Errors
-    /// A bug: the value does not fit.
+    /// A bug: the value does not fit, or the family lacks the field.
     pub(super) fn set_field(&mut self, field: Field, value: u32) -> Result<()> {
+        let family = self.family;
         if let Some(place) = self.entry(field.register()) {
-            *place = entry(field.register(), field.put(word(*place), value)?);
+            *place = changed(*place, field.put(family, word(*place), value)?);
         }
         Ok(())
     }
@@ -144,12 +153,18 @@ pub struct AttributeControls {
 }
 
 impl AttributeControls {
-    /// Encodes these words.
-    pub fn new(words: &[u32]) -> Self {
-        let numbered = (0u32..).zip(words);
-        let entries: SmallVec<_> = numbered.map(|(n, word)| entry(SPI_PS_INPUT_CNTL.nth(n), *word)).collect();
+    /// Encodes these words for a family.
+    ///
+    /// # Errors
+    /// A bug: more words than the rasterizer has attributes.
+    pub fn new(family: Family, words: &[u32]) -> Result<Self> {
+        let mut entries: SmallVec<[Entry; 8]> = SmallVec::new();
+        for (n, word) in (0u32..).zip(words) {
+            let register = SPI_PS_INPUT_CNTL.nth(n);
+            entries.push(entry(register.number(family).ok_or_else(|| register.missing(family))?, *word));
+        }
         let hash = entries.iter().fold(0, |hash, entry| mixed(hash, *entry));
-        Self { entries, hash }
+        Ok(Self { entries, hash })
     }
 
     /// All entries.
@@ -159,16 +174,27 @@ impl AttributeControls {
 }
 
 /// The registers of a pipeline.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct FinalRegisters<'a> {
+    family: Family,
     entries: SmallVec<[Entry; 128]>,
     /// The parts whose entries were copied as a block, each with the index of its first entry.
-    blocks: [Option<(&'a RegisterIndexes, usize)>; 2],
+    blocks: [Option<(&'a RegisterIndexes, usize)>; MOST_HARDWARE_STAGES],
     /// Hash of every word that was set after the parts were added.
     changes: u64,
 }
 
 impl<'a> FinalRegisters<'a> {
+    /// No registers of a pipeline for this family.
+    pub(super) fn new(family: Family) -> Self {
+        Self { family, entries: SmallVec::new(), blocks: Default::default(), changes: 0 }
+    }
+
+    /// The family that they are for.
+    pub(super) const fn family(&self) -> Family {
+        self.family
+    }
+
     /// Adds the registers of a part, whose entries are `bytes`; the table's rule merges those that are there already. A
     /// register with another rule than `Same` and `Or` needs a branch here; the test
     /// `words_are_the_same_or_the_bits_of_both` fails without it.
@@ -184,15 +210,18 @@ impl<'a> FinalRegisters<'a> {
             self.entries.extend_from_slice(entries);
             return Ok(());
         }
-        for (register, theirs) in entries.iter().map(|entry| (number(*entry), word(*entry))) {
+        for (number, theirs) in entries.iter().map(|entry| (number(*entry), word(*entry))) {
+            let register = HardwareRegister::of_number(self.family, number);
+            let register =
+                register.ok_or_else(|| Error::bug(format!("a part for {:?} has {number:#x}", self.family)))?;
             let Some(own) = self.get(register) else {
-                self.set(register, theirs);
+                self.set(register, theirs)?;
                 continue;
             };
             if own != theirs && register.info().is_none_or(|info| info.merge != MergeRule::Or) {
                 return Err(Error::malformed(format!("the parts give {} different values", register.name())));
             }
-            self.set(register, own | theirs);
+            self.set(register, own | theirs)?;
         }
         Ok(())
     }
@@ -204,14 +233,14 @@ impl<'a> FinalRegisters<'a> {
             let (block, start) = (*block)?;
             Some(start + usize::from(block.set[n].checked_sub(1)?))
         };
-        let [one, other] = &self.blocks;
-        in_block(one).or_else(|| in_block(other)).or_else(|| self.search(register))
+        self.blocks.iter().find_map(in_block).or_else(|| self.search(register))
     }
 
     /// Finds a register that is in no block, or that links do not set.
     #[cold]
     fn search(&self, register: HardwareRegister) -> Option<usize> {
-        self.entries.iter().position(|entry| number(*entry) == register)
+        let wanted = register.number(self.family)?;
+        self.entries.iter().position(|entry| number(*entry) == wanted)
     }
 
     /// The word of a register.
@@ -220,10 +249,14 @@ impl<'a> FinalRegisters<'a> {
     }
 
     /// Sets a whole word.
+    ///
+    /// # Errors
+    /// A bug: the family has no such register.
     #[inline(always)]
-    pub(super) fn set(&mut self, register: HardwareRegister, word: u32) {
-        debug_assert!(place(register).is_some(), "{} is not in the table", register.name());
-        self.put(self.find(register), entry(register, word));
+    pub(super) fn set(&mut self, register: HardwareRegister, word: u32) -> Result<()> {
+        let number = register.number(self.family).ok_or_else(|| register.missing(self.family))?;
+        self.put(self.find(register), entry(number, word));
+        Ok(())
     }
 
     /// Writes an entry at its index, or after all others, and adds it to the hash of changes.
@@ -236,7 +269,7 @@ impl<'a> FinalRegisters<'a> {
         }
     }
 
-    /// Sets the words of the fragment stage's attributes.
+    /// Sets the words of the fragment stage's attributes, which are for the same family.
     pub(super) fn set_controls(&mut self, controls: &AttributeControls) {
         let AttributeControls { entries, hash } = controls;
         let start = self.find(SPI_PS_INPUT_CNTL).unwrap_or(usize::MAX);
@@ -245,7 +278,10 @@ impl<'a> FinalRegisters<'a> {
         if same == entries.len() {
             places.copy_from_slice(entries);
         } else {
-            entries.iter().for_each(|entry| self.set(number(*entry), word(*entry)));
+            for entry in entries {
+                let wanted = number(*entry);
+                self.put(self.entries.iter().position(|entry| number(*entry) == wanted), *entry);
+            }
         }
         self.changes = mixed(self.changes, hash.to_be_bytes());
     }
@@ -253,7 +289,7 @@ impl<'a> FinalRegisters<'a> {
     /// Sets one field; an absent word counts as 0.
     ///
     /// # Errors
-    /// A bug: the value does not fit.
+    /// A bug: the value does not fit, or the family lacks the field.
     #[inline(always)]
     pub(super) fn set_field(&mut self, field: Field, value: u32) -> Result<()> {
         self.set_fields([(field, value)])
@@ -262,15 +298,16 @@ impl<'a> FinalRegisters<'a> {
     /// Sets fields of one register; an absent word counts as 0.
     ///
     /// # Errors
-    /// A bug: a value does not fit.
+    /// A bug: a value does not fit, or the family lacks a field.
     #[inline(always)]
     pub(super) fn set_fields<const N: usize>(&mut self, fields: [(Field, u32); N]) -> Result<()> {
         let Some(register) = fields.first().map(|(field, _)| field.register()) else { return Ok(()) };
         debug_assert!(fields.iter().all(|(field, _)| field.register() == register), "fields of several registers");
         let index = self.find(register);
         let before = index.and_then(|index| self.entries.get(index)).map_or(0, |entry| word(*entry));
-        let word = fields.iter().try_fold(before, |word, (field, value)| field.put(word, *value))?;
-        self.put(index, entry(register, word));
+        let word = fields.iter().try_fold(before, |word, (field, value)| field.put(self.family, word, *value))?;
+        let number = register.number(self.family).ok_or_else(|| register.missing(self.family))?;
+        self.put(index, entry(number, word));
         Ok(())
     }
 
@@ -302,19 +339,20 @@ mod tests {
     use crate::metadata::registers::{SPI_BARYC_CNTL, SPI_PS_INPUT_CNTL, TABLE, VGT_SHADER_STAGES_EN, spi_baryc_cntl};
 
     fn part(words: &[(HardwareRegister, u32)]) -> PartRegisters {
-        let mut out = RegisterWords::default();
-        words.iter().for_each(|(register, word)| out.set(*register, *word));
+        let mut out = RegisterWords::new(Family::Gfx103);
+        words.iter().for_each(|(register, word)| out.set(*register, *word).unwrap());
         PartRegisters::new(&out)
     }
 
     fn both<'a>(parts: [&'a PartRegisters; 2]) -> Result<FinalRegisters<'a>> {
-        let mut both = FinalRegisters::default();
+        let mut both = FinalRegisters::new(Family::Gfx103);
         parts.into_iter().try_for_each(|part| both.add(part.indexes(), part.bytes()))?;
         Ok(both)
     }
 
     fn words(registers: &FinalRegisters<'_>) -> Vec<(HardwareRegister, u32)> {
-        registers.entries.iter().map(|entry| (number(*entry), word(*entry))).collect()
+        let register = |entry| HardwareRegister::of_number(Family::Gfx103, number(entry)).unwrap();
+        registers.entries.iter().map(|entry| (register(*entry), word(*entry))).collect()
     }
 
     #[test]
@@ -339,8 +377,8 @@ mod tests {
         let cntl = |n| SPI_PS_INPUT_CNTL.nth(n);
         let (first, second) = (part(&[(VGT_SHADER_STAGES_EN, 9)]), part(&[(cntl(0), 0), (cntl(1), 0), (cntl(2), 5)]));
         let mut both = both([&first, &second]).unwrap();
-        both.set_controls(&AttributeControls::new(&[3, 4]));
-        both.set(VGT_SHADER_STAGES_EN, 8);
+        both.set_controls(&AttributeControls::new(Family::Gfx103, &[3, 4]).unwrap());
+        both.set(VGT_SHADER_STAGES_EN, 8).unwrap();
         // No part has this one.
         both.set_field(spi_baryc_cntl::POS_FLOAT_ULC, 1).unwrap();
         both.set_field(spi_baryc_cntl::FRONT_FACE_ALL_BITS, 1).unwrap();
@@ -350,7 +388,7 @@ mod tests {
             [(VGT_SHADER_STAGES_EN, 8), (cntl(0), 3), (cntl(1), 4), (cntl(2), 5), (SPI_BARYC_CNTL, ulc)]
         );
         assert_eq!((both.get(SPI_BARYC_CNTL), both.get(cntl(3))), (Some(ulc), None));
-        both.set_controls(&AttributeControls::new(&[3, 4, 6, 7]));
+        both.set_controls(&AttributeControls::new(Family::Gfx103, &[3, 4, 6, 7]).unwrap());
         assert_eq!((both.get(cntl(2)), both.get(cntl(3)), both.len()), (Some(6), Some(7), 6));
     }
 }

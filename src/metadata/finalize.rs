@@ -9,18 +9,21 @@ use super::facts::PipelineFacts;
 use super::fields::MetadataFields;
 use super::final_registers::FinalRegisters;
 use super::graphics;
-use super::interface::StageKind;
+use super::interface::{StageKind, VertexInterface};
 use super::ready_notes::{StageNotes, granules};
 use super::schema::MetadataKey;
 use crate::error::{Context, Error, Result};
+use crate::target::{Family, MOST_HARDWARE_STAGES, PipelineShape};
 use smallvec::SmallVec;
 
 /// `.spill_threshold` of a pipeline without spilled user data. PAL keeps 16 bits.
 pub const NO_SPILL: u32 = 0xFFFF;
 
 /// The notes of a final ELF.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct FinalNotes<'a> {
+    /// The stages of the pipeline.
+    pub shape: &'static PipelineShape,
     /// `.internal_pipeline_hash`.
     pub hash: [u64; 2],
     /// Fields at pipeline level.
@@ -28,13 +31,19 @@ pub struct FinalNotes<'a> {
     /// Register words.
     pub registers: FinalRegisters<'a>,
     /// The stages' own notes, in the order of the stages.
-    pub stages: SmallVec<[StageNotes<'a>; 2]>,
+    pub stages: SmallVec<[StageNotes<'a>; MOST_HARDWARE_STAGES]>,
 }
 
 impl FinalNotes<'_> {
-    /// Whether the pipeline is a compute shader: graphics pipelines have two stages.
-    pub(super) fn is_compute(&self) -> bool {
-        self.stages.len() == 1
+    /// Nothing of a pipeline of this shape, for this family.
+    pub fn new(family: Family, shape: &'static PipelineShape) -> Self {
+        Self {
+            shape,
+            hash: [0; 2],
+            pipeline: MetadataFields::default(),
+            registers: FinalRegisters::new(family),
+            stages: SmallVec::new(),
+        }
     }
 }
 
@@ -60,7 +69,9 @@ pub fn finalize(facts: &PipelineFacts<'_>, notes: &mut FinalNotes<'_>) -> Result
         }
         mapped_end = own.mapped_end.max(mapped_end);
         match &stage.interface.kind {
-            StageKind::Vertex(vertex) => graphics::vertex(&mut notes.registers, vertex, facts).at(name)?,
+            StageKind::Vertex(VertexInterface { pre_rasterization: last, .. }) => {
+                graphics::pre_rasterization(&mut notes.registers, last, facts).at(name)?;
+            }
             StageKind::Fragment(fragment) => graphics::fragment(&mut notes.registers, fragment, facts).at(name)?,
             StageKind::Compute(_) => {}
         }

@@ -7,7 +7,8 @@
 use super::facts::PipelineFacts;
 use super::final_registers::{FinalRegisters, ReadyRegisters};
 use super::interface::{
-    ExportedFormats, FragmentInterface, PositionExports, Semantic, StageInterface, VertexInterface,
+    ExportedFormats, FragmentInterface, PositionExports, PreRasterizationInterface, Semantic, StageInterface,
+    VertexInterface,
 };
 use super::notes::Notes;
 use super::part_notes::vgpr_comp_cnt;
@@ -37,17 +38,17 @@ const INNER_COVERAGE: u32 = 1;
 /// Registers and counts that depend on a vertex part alone.
 pub(super) fn vertex_part(part: &mut Notes, interface: &StageInterface, vertex: &VertexInterface) -> Result<()> {
     let words = &mut part.registers;
-    let positions = &vertex.positions;
+    let positions = &vertex.pre_rasterization.positions;
     words.set_field(rsrc1_vs::VGPR_COMP_CNT, vgpr_comp_cnt(interface, vertex.vgpr_comp_cnt))?;
     words.set_field(vgt_shader_stages_en::MAX_PRIMGRP_IN_WAVE, 2)?;
-    words.set(VGT_PRIMITIVEID_EN, u32::from(vertex.uses_primitive_id));
-    words.set(VGT_REUSE_OFF, u32::from(positions.viewport_index));
-    words.set(VGT_GS_ONCHIP_CNTL, 0);
-    words.set(VGT_STRMOUT_CONFIG, 0);
-    words.set(VGT_STRMOUT_BUFFER_CONFIG, 0);
+    words.set(VGT_PRIMITIVEID_EN, u32::from(vertex.uses_primitive_id))?;
+    words.set(VGT_REUSE_OFF, u32::from(positions.viewport_index))?;
+    words.set(VGT_GS_ONCHIP_CNTL, 0)?;
+    words.set(VGT_STRMOUT_CONFIG, 0)?;
+    words.set(VGT_STRMOUT_BUFFER_CONFIG, 0)?;
     words.set_field(ia_multi_vgt_param::PRIMGROUP_SIZE, 127)?;
-    words.reserve(SPI_VS_OUT_CONFIG);
-    words.set(PA_STEREO_CNTL, 0);
+    words.reserve(SPI_VS_OUT_CONFIG)?;
+    words.set(PA_STEREO_CNTL, 0)?;
     words.set_field(pa_stereo_cntl::STEREO_MODE, STATE_STEREO_X)?;
 
     let vectors = [
@@ -59,7 +60,7 @@ pub(super) fn vertex_part(part: &mut Notes, interface: &StageInterface, vertex: 
     if !(1..=4).contains(&positions.count) {
         return Err(Error::malformed(format!("{} position exports", positions.count)));
     }
-    words.set(SPI_SHADER_POS_FORMAT, 0);
+    words.set(SPI_SHADER_POS_FORMAT, 0)?;
     for field in vectors.into_iter().take(positions.count as usize) {
         words.set_field(field, FOUR_COMPONENTS)?;
     }
@@ -74,24 +75,25 @@ pub(super) fn vertex_part(part: &mut Notes, interface: &StageInterface, vertex: 
     Ok(())
 }
 
-/// Adds to a vertex part what depends on the state and the other stage.
-pub(super) fn vertex(
+/// Adds to the last part before the rasterizer what depends on the state and the other stage.
+pub(super) fn pre_rasterization(
     words: &mut FinalRegisters<'_>,
-    vertex: &VertexInterface,
+    last: &PreRasterizationInterface,
     facts: &PipelineFacts<'_>,
 ) -> Result<()> {
-    if facts.state.view_mask != 0 && !vertex.multiview {
+    if facts.state.view_mask != 0 && !last.multiview {
         // Without this, every view would be drawn to the first layer.
         return Err(Error::needs_full(FullCompile::State { item: "view_mask".into() }));
     }
-    let slots = facts.slots.max(vertex.exported_params);
-    if slots > spi_vs_out_config::VS_EXPORT_COUNT.max() + 1 {
+    let slots = facts.slots.max(last.exported_params);
+    let family = words.family();
+    if slots > spi_vs_out_config::VS_EXPORT_COUNT.max(family) + 1 {
         return Err(Error::malformed(format!("{slots} parameter slots")));
     }
-    let count = spi_vs_out_config::VS_EXPORT_COUNT.put(0, slots.saturating_sub(1))?;
-    words.set(SPI_VS_OUT_CONFIG, spi_vs_out_config::NO_PC_EXPORT.put(count, u32::from(slots == 0))?);
+    let count = spi_vs_out_config::VS_EXPORT_COUNT.put(family, 0, slots.saturating_sub(1))?;
+    words.set(SPI_VS_OUT_CONFIG, spi_vs_out_config::NO_PC_EXPORT.put(family, count, u32::from(slots == 0))?)?;
     let raster = &facts.state.raster;
-    if u32::from(raster.clip_plane_mask) > pa_cl_clip_cntl::UCP_ENA.max() {
+    if u32::from(raster.clip_plane_mask) > pa_cl_clip_cntl::UCP_ENA.max(family) {
         return Err(Error::malformed(format!("clip plane mask {:#x}: there are six planes", raster.clip_plane_mask)));
     }
     words.set_fields([
@@ -112,7 +114,7 @@ fn out_control(words: &mut RegisterWords, positions: &PositionExports) -> Result
     }
     let misc = positions.has_misc();
     let below = |n: u32| (1u32 << n) - 1;
-    words.set(PA_CL_VS_OUT_CNTL, 0);
+    words.set(PA_CL_VS_OUT_CNTL, 0)?;
     for (field, value) in [
         (f::USE_VTX_POINT_SIZE, u32::from(positions.point_size)),
         (f::USE_VTX_RENDER_TARGET_INDX, u32::from(positions.layer)),
@@ -136,9 +138,9 @@ fn rasterizer(words: &mut RegisterWords, positions: &PositionExports) -> Result<
     use pa_sc_mode_cntl_1 as mode;
     words.set_field(pa_cl_clip_cntl::DX_LINEAR_ATTR_CLIP_ENA, 1)?;
     words.set_field(pa_cl_clip_cntl::VTE_VPORT_PROVOKE_DISABLE, u32::from(positions.viewport_index))?;
-    words.set_field(pa_cl_vte_cntl::VPORT_ENA, pa_cl_vte_cntl::VPORT_ENA.max())?;
+    words.set_field(pa_cl_vte_cntl::VPORT_ENA, pa_cl_vte_cntl::VPORT_ENA.max(words.family()))?;
     words.set_field(pa_cl_vte_cntl::VTX_W0_FMT, 1)?;
-    words.set(PA_SU_VTX_CNTL, 0);
+    words.set(PA_SU_VTX_CNTL, 0)?;
     words.set_field(pa_su_vtx_cntl::PIX_CENTER, 1)?;
     // Round to even, in 1/256 of a pixel.
     words.set_field(pa_su_vtx_cntl::ROUND_MODE, 2)?;
@@ -154,8 +156,8 @@ fn rasterizer(words: &mut RegisterWords, positions: &PositionExports) -> Result<
     ] {
         words.set_field(field, 1)?;
     }
-    words.set(PA_SC_SHADER_CONTROL, 0);
-    words.set(PA_SC_AA_CONFIG, 0);
+    words.set(PA_SC_SHADER_CONTROL, 0)?;
+    words.set(PA_SC_AA_CONFIG, 0)?;
     Ok(())
 }
 
@@ -165,7 +167,7 @@ pub(super) fn fragment_part(part: &mut Notes, interface: &StageInterface, fragme
     let (ena, addr) = (words.get(SPI_PS_INPUT_ENA).unwrap_or(0), words.get(SPI_PS_INPUT_ADDR).unwrap_or(0));
     // A pixel wave cannot start without a pair of barycentrics; ENA must be a subset of ADDR, which determines the
     // register layout.
-    if ena & 0x7f == 0 || ena & !addr != 0 || spi_ps_input_addr::ENA.of(addr) != addr {
+    if ena & 0x7f == 0 || ena & !addr != 0 || addr & !spi_ps_input_addr::ENA.mask(words.family()) != 0 {
         return Err(Error::malformed(format!("SPI_PS_INPUT_ENA {ena:#x}, SPI_PS_INPUT_ADDR {addr:#x}")));
     }
     // Entry SGPRs after the user data: the primitive mask, and the provoking vertices of the quads.
@@ -176,13 +178,13 @@ pub(super) fn fragment_part(part: &mut Notes, interface: &StageInterface, fragme
         )));
     }
     words.set_field(rsrc1_ps::LOAD_PROVOKING_VTX, system - 1)?;
-    words.set(SPI_BARYC_CNTL, 0);
+    words.set(SPI_BARYC_CNTL, 0)?;
     words.set_field(spi_baryc_cntl::FRONT_FACE_ALL_BITS, 1)?;
     words.set_field(spi_baryc_cntl::POS_FLOAT_ULC, u32::from(fragment.pixel_center_integer))?;
     depth_control(words, interface, fragment)?;
     // One for each attribute, and one if there are none. A link refuses more than the rasterizer has.
     let attributes = fragment.inputs.len().min(MAX_ATTRIBUTES) as u32;
-    (0..attributes.max(1)).for_each(|n| words.reserve(SPI_PS_INPUT_CNTL.nth(n)));
+    (0..attributes.max(1)).try_for_each(|n| words.reserve(SPI_PS_INPUT_CNTL.nth(n)))?;
     words.set_field(spi_ps_in_control::NUM_INTERP, attributes)?;
     if fragment.inputs.iter().any(|input| input.semantic == Semantic::PointCoord) {
         // Sprite coordinates: S, T, 0, 1.
@@ -197,7 +199,7 @@ pub(super) fn fragment_part(part: &mut Notes, interface: &StageInterface, fragme
         }
     }
     for register in [SPI_SHADER_COL_FORMAT, CB_SHADER_MASK, SPI_SHADER_Z_FORMAT] {
-        words.reserve(register);
+        words.reserve(register)?;
     }
 
     if fragment.writes_sample_mask || ena & SAMPLE_COVERAGE_ENA != 0 {
@@ -266,7 +268,7 @@ fn depth_control(words: &mut RegisterWords, interface: &StageInterface, fragment
         DepthMode::Less => 1,
         DepthMode::Greater => 2,
     };
-    words.set(DB_SHADER_CONTROL, 0);
+    words.set(DB_SHADER_CONTROL, 0)?;
     for (field, value) in [
         (f::Z_EXPORT_ENABLE, u32::from(fragment.writes_depth)),
         (f::STENCIL_TEST_VAL_EXPORT, u32::from(fragment.writes_stencil)),

@@ -4,8 +4,9 @@
 //! It is written into the unlinked ELF's note, read by the linker, and absent from the final ELF. This struct is the
 //! whole contract; `docs/unlinked-elf.md` describes each key.
 
+pub use super::stage_kind::{FetchInterface, PreRasterizationInterface, StageKind, VertexInterface};
 use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecOperand, SpecValue};
-use crate::target::{Gpu, Stage, WaveSize};
+use crate::target::{Gpu, HardwareStage, Stage, WaveSize};
 use serde::de;
 use serde::ser;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -76,64 +77,21 @@ impl StageInterface {
     /// Whether the part can be linked with one other stage only.
     pub fn is_paired(&self) -> bool {
         match &self.kind {
-            StageKind::Vertex(vertex) => vertex.made_for.is_some(),
+            StageKind::Vertex(vertex) => vertex.pre_rasterization.made_for.is_some(),
             StageKind::Fragment(fragment) => !fragment.constants.is_empty(),
             StageKind::Compute(_) => false,
         }
     }
 
+    /// The hardware stage that runs it.
+    pub const fn hardware_stage(&self) -> HardwareStage {
+        self.target.hardware_stage(self.stage)
+    }
+
     /// The symbol of the stage's body: a body that needs a prolog has a different name.
     pub fn body_symbol(&self) -> &'static str {
-        if self.prolog { self.stage.unlinked_symbol() } else { self.stage.entry_symbol() }
-    }
-}
-
-/// Fields of one kind of stage only.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StageKind {
-    /// Vertex.
-    Vertex(VertexInterface),
-    /// Fragment.
-    Fragment(FragmentInterface),
-    /// Compute.
-    Compute(ComputeInterface),
-}
-
-/// Vertex stage.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VertexInterface {
-    /// Attributes that the prolog fetches into consecutive VGPRs from v4 on, in this order.
-    pub inputs: Vec<VertexInput>,
-    /// Whether the body waits for the attributes itself, so that the prolog may end while their loads are outstanding.
-    pub awaits_inputs: bool,
-    /// Whether the body takes the high half of the code's address from the prolog ([`crate::abi::fetch::table_address_sgpr`]).
-    pub takes_address_high: bool,
-    /// Parameters that the body returns (or exports itself, if the parameter plan is known), per component.
-    pub params: Vec<VertexParam>,
-    /// Highest parameter slot that the body exports itself, plus 1 (0 if an epilog exports).
-    pub exported_params: u32,
-    /// The position exports.
-    pub positions: PositionExports,
-    /// Highest system VGPR read: 0 VertexId, 2 PrimitiveId, 3 InstanceId (VGPR_COMP_CNT).
-    pub vgpr_comp_cnt: u32,
-    /// Whether PrimitiveId is used.
-    pub uses_primitive_id: bool,
-    /// Whether the body exports its view as the layer.
-    pub multiview: bool,
-    /// Reads of the only fragment stage that the body can be linked with; `None` if it can be linked with any.
-    pub made_for: Option<FragmentReads>,
-}
-
-impl VertexInterface {
-    /// The parameter components that are the same constant for every vertex.
-    pub fn constants(&self) -> impl Iterator<Item = ParamConstant> {
-        self.params.iter().filter_map(|param| match param.source {
-            ParamSource::Constant(bits) => {
-                Some(ParamConstant { semantic: param.semantic, component: param.component, bits })
-            }
-            _ => None,
-        })
+        let stage = self.hardware_stage();
+        if self.prolog { stage.unlinked_symbol() } else { stage.entry_symbol() }
     }
 }
 

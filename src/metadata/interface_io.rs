@@ -10,7 +10,6 @@ use super::msgpack::Writer;
 use super::msgpack_read::Reader;
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::kinds::NumericKind;
-use crate::target::Stage;
 
 /// Incremented with every change of the interface's form or meaning; a part of another generation cannot be linked.
 pub const GENERATION: u32 = 11;
@@ -78,11 +77,7 @@ impl Reading {
         let interface = self.interface;
         let interface =
             interface.ok_or_else(|| Error::malformed("no stage interface: this is not an unlinked ELF of ours"))?;
-        let kind = match &interface.kind {
-            StageKind::Vertex(_) => Stage::Vertex,
-            StageKind::Fragment(_) => Stage::Fragment,
-            StageKind::Compute(_) => Stage::Compute,
-        };
+        let kind = interface.kind.stage();
         if kind != interface.stage {
             let what = format!("stage interface: a {} stage with the fields of a {kind} stage", interface.stage);
             return Err(Error::malformed(what));
@@ -115,8 +110,8 @@ pub(super) fn write(out: &mut Writer, interface: &StageInterface) -> Result<usiz
     match &interface.kind {
         StageKind::Vertex(v) => {
             out.str(LLPC_UNLINKED_KEYS[0]);
-            out.array(v.inputs.len());
-            v.inputs.iter().for_each(|input| vertex_input(out, input));
+            out.array(v.fetch.inputs.len());
+            v.fetch.inputs.iter().for_each(|input| vertex_input(out, input));
         }
         StageKind::Fragment(f) => {
             out.str(LLPC_UNLINKED_KEYS[1]);
@@ -174,11 +169,11 @@ mod tests {
     use crate::kinds::{ResourceKind, SpecOperand, SpecValue};
     use crate::metadata::document::{Document, Map, get, set};
     use crate::metadata::interface::{
-        ComputeInterface, FragmentInterface, ParamSource, ResourceUse, ResultSource, Semantic, UserData,
-        VertexInterface, VertexParam,
+        ComputeInterface, FetchInterface, FragmentInterface, ParamSource, PreRasterizationInterface, ResourceUse,
+        ResultSource, Semantic, UserData, VertexInterface, VertexParam,
     };
     use crate::metadata::read_unlinked::interface_of;
-    use crate::target::{Gpu, WaveSize};
+    use crate::target::{Gpu, Stage, WaveSize};
     use rmpv::Value;
 
     fn interface(stage: Stage, kind: StageKind) -> StageInterface {
@@ -204,13 +199,19 @@ mod tests {
     fn samples() -> Vec<StageInterface> {
         let ty = ComponentType { kind: NumericKind::Sint, bits: 16 };
         let vertex = VertexInterface {
-            inputs: vec![VertexInput { location: 2, component: 1, count: 3, ty }],
-            params: vec![VertexParam {
-                semantic: Semantic::ClipDistance(1),
-                component: 2,
-                ty,
-                source: ParamSource::Constant(0x3f80_0000),
-            }],
+            fetch: FetchInterface {
+                inputs: vec![VertexInput { location: 2, component: 1, count: 3, ty }],
+                ..Default::default()
+            },
+            pre_rasterization: PreRasterizationInterface {
+                params: vec![VertexParam {
+                    semantic: Semantic::ClipDistance(1),
+                    component: 2,
+                    ty,
+                    source: ParamSource::Constant(0x3f80_0000),
+                }],
+                ..Default::default()
+            },
             ..Default::default()
         };
         let vgpr = ResultSource::Vgpr;
@@ -245,7 +246,7 @@ mod tests {
     }
 
     fn extract(map: &Map) -> Result<StageInterface> {
-        interface_of(&Document { version: None, pipeline: map.clone() })
+        interface_of(&Document { version: None, pipeline: map.clone() }, Gpu::default())
     }
 
     #[test]

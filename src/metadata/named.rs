@@ -8,7 +8,7 @@ use super::document::{Document, Map, get, set, submap};
 use super::registers::*;
 use super::user_data::pal::NOT_MAPPED;
 use crate::error::{Error, Result};
-use crate::target::{Gpu, Stage, WaveSize};
+use crate::target::{Family, Gpu, HardwareStage, WaveSize};
 use rmpv::Value;
 
 /// Version of the metadata of a pipeline ELF.
@@ -23,9 +23,6 @@ pub enum MetadataVersion {
 
 /// Major and minor version of this form.
 pub const VERSION: (u32, u32) = (3, 0);
-
-/// User-data SGPRs of a stage, in `.user_data_reg_map`.
-const USER_DATA: u32 = 32;
 
 /// A named field: name, lowest bit, width.
 type Field3 = (&'static str, u32, u32);
@@ -266,9 +263,10 @@ const COMPUTE: &[Field3] = &[
 ];
 
 /// Fields in the map of a hardware stage, from its own registers.
-fn stage_fields(stage: Stage) -> &'static [(HardwareRegister, Field3)] {
+fn stage_fields(stage: HardwareStage) -> &'static [(HardwareRegister, Field3)] {
     match stage {
-        Stage::Vertex => &[
+        HardwareStage::Hs | HardwareStage::Gs => &[],
+        HardwareStage::Vs => &[
             (SPI_SHADER_PGM_RSRC1_VS, (".float_mode", 12, 8)),
             (SPI_SHADER_PGM_RSRC1_VS, (".ieee_mode", 23, 1)),
             (SPI_SHADER_PGM_RSRC1_VS, (".mem_ordered", 27, 1)),
@@ -280,7 +278,7 @@ fn stage_fields(stage: Stage) -> &'static [(HardwareRegister, Field3)] {
             (SPI_SHADER_PGM_RSRC2_VS, (".excp_en", 13, 9)),
             (SPI_SHADER_PGM_RSRC2_VS, (".shared_vgpr_cnt", 28, 4)),
         ],
-        Stage::Fragment => &[
+        HardwareStage::Ps => &[
             (SPI_SHADER_PGM_RSRC1_PS, (".float_mode", 12, 8)),
             (SPI_SHADER_PGM_RSRC1_PS, (".ieee_mode", 23, 1)),
             (SPI_SHADER_PGM_RSRC1_PS, (".mem_ordered", 25, 1)),
@@ -291,7 +289,7 @@ fn stage_fields(stage: Stage) -> &'static [(HardwareRegister, Field3)] {
             (SPI_SHADER_PGM_RSRC2_PS, (".excp_en", 16, 9)),
             (SPI_SHADER_PGM_RSRC2_PS, (".shared_vgpr_cnt", 28, 4)),
         ],
-        Stage::Compute => &[
+        HardwareStage::Cs => &[
             (COMPUTE_PGM_RSRC1, (".float_mode", 12, 8)),
             (COMPUTE_PGM_RSRC1, (".ieee_mode", 23, 1)),
             (COMPUTE_PGM_RSRC1, (".fp16_overflow", 26, 1)),
@@ -306,7 +304,6 @@ fn stage_fields(stage: Stage) -> &'static [(HardwareRegister, Field3)] {
     }
 }
 
-const STAGES: [Stage; 3] = [Stage::Vertex, Stage::Fragment, Stage::Compute];
 const USER_SGPRS: &str = ".user_sgprs";
 const REG_MAP: &str = ".user_data_reg_map";
 const CHECKSUM: &str = ".checksum_value";
@@ -315,6 +312,11 @@ const COMPUTE_REGISTERS: &str = ".compute_registers";
 const ATTRIBUTES: &str = ".spi_ps_input_cntl";
 const POSITIONS: &str = ".spi_shader_pos_format";
 const INTERPOLANTS: &str = ".num_interpolants";
+
+/// The hardware stages that pipelines of a GPU have.
+fn stages_of(gpu: Gpu) -> impl Iterator<Item = HardwareStage> {
+    gpu.family().hardware_stages().map(|stage| stage.hardware)
+}
 
 const fn mask(width: u32) -> u32 {
     if width >= 32 { u32::MAX } else { (1 << width) - 1 }
@@ -329,39 +331,36 @@ fn fields(list: &[Field3], word: u32) -> Map {
     list.iter().map(|field| (field.0.into(), named(*field, word))).collect()
 }
 
-/// Converts a document of version 2.6 to version 3.0.
+/// Converts a document of version 2.6 for this GPU to version 3.0.
 ///
 /// # Errors
 /// Malformed: not a document written by Dovetail. Unsupported: a value without a name in 3.0.
-pub fn from_registers(document: &Document) -> Result<Document> {
+pub fn from_registers(document: &Document, gpu: Gpu) -> Result<Document> {
     let mut pipeline = document.pipeline.clone();
-    let words = words(&pipeline)?;
+    let words = words(&pipeline, gpu.family())?;
     let word = |register| words.get(register).unwrap_or(0);
-    if spi_baryc_cntl::POS_FLOAT_ULC.of(word(SPI_BARYC_CNTL)) == 1 {
+    if words.field(spi_baryc_cntl::POS_FLOAT_ULC) == 1 {
         return Err(Error::unsupported("pixel centres at integers", "metadata 3.0 has no name for them"));
     }
     pipeline.retain(|(key, _)| key.as_str() != Some(".registers"));
     let mut stages = submap(&pipeline, ".hardware_stages")?.cloned().unwrap_or_default();
-    for stage in STAGES {
-        let Some((_, Value::Map(own))) = stages.iter_mut().find(|(k, _)| k.as_str() == Some(stage.hardware_name()))
-        else {
+    for stage in stages_of(gpu) {
+        let Some((_, Value::Map(own))) = stages.iter_mut().find(|(k, _)| k.as_str() == Some(stage.key())) else {
             continue;
         };
         for (register, field) in stage_fields(stage) {
             set(own, field.0, named(*field, word(*register)));
         }
-        let of = StageRegisters::of(stage);
-        let count = of.user_sgpr.of(word(of.user_sgpr.register()))
-            + 32 * of.user_sgpr_msb.map_or(0, |msb| msb.of(word(msb.register())));
+        let of = StageRegisters::of(stage)?;
+        let count = words.field(of.user_sgpr) + 32 * of.user_sgpr_msb.map_or(0, |msb| words.field(msb));
         set(own, USER_SGPRS, count.into());
-        let slots = if stage == Stage::Compute { 16 } else { USER_DATA };
-        let mapped = (0..slots).map(|n| words.get(of.user_data.nth(n)).unwrap_or(NOT_MAPPED).into());
+        let mapped = (0..stage.max_user_sgprs()).map(|n| words.get(of.user_data.nth(n)).unwrap_or(NOT_MAPPED).into());
         set(own, REG_MAP, Value::Array(mapped.collect()));
         if let Some(sum) = words.get(of.checksum) {
             set(own, CHECKSUM, sum.into());
         }
     }
-    let is_compute = get(&stages, Stage::Compute.hardware_name()).is_some();
+    let is_compute = get(&stages, HardwareStage::Cs.key()).is_some();
     set(&mut pipeline, ".hardware_stages", Value::Map(stages));
     if is_compute {
         set(&mut pipeline, COMPUTE_REGISTERS, Value::Map(fields(COMPUTE, word(COMPUTE_PGM_RSRC2))));
@@ -410,20 +409,20 @@ fn graphics(words: &RegisterWords, attributes: Vec<Value>) -> Map {
 /// Malformed: fields of another type, or registers that are not in the table.
 pub fn registers(document: &Document, gpu: Gpu) -> Result<RegisterWords> {
     if document.version.is_none_or(|(major, _)| major < VERSION.0) {
-        return words(&document.pipeline);
+        return words(&document.pipeline, gpu.family());
     }
-    let (pipeline, facts) = (&document.pipeline, gpu.facts());
-    let mut out = RegisterWords::default();
+    let (pipeline, family, facts) = (&document.pipeline, gpu.family(), gpu.facts());
+    let mut out = RegisterWords::new(family);
     let none = Map::new();
     let stages = submap(pipeline, ".hardware_stages")?.unwrap_or(&none);
-    for stage in STAGES {
-        let Some(own) = submap(stages, stage.hardware_name())? else { continue };
+    for stage in stages_of(gpu) {
+        let Some(own) = submap(stages, stage.key())? else { continue };
         for (register, field) in stage_fields(stage) {
             put(&mut out, *register, own, *field)?;
         }
-        let of = StageRegisters::of(stage);
+        let of = StageRegisters::of(stage)?;
         let number = |key: &str| get(own, key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
-        let missing = |key: &str| Error::malformed(format!("metadata: {} has no {key}", stage.hardware_name()));
+        let missing = |key: &str| Error::malformed(format!("metadata: {} has no {key}", stage.key()));
         let count = number(USER_SGPRS).ok_or_else(|| missing(USER_SGPRS))?;
         out.set_field(of.user_sgpr, count & 31)?;
         if let Some(msb) = of.user_sgpr_msb {
@@ -436,23 +435,23 @@ pub fn registers(document: &Document, gpu: Gpu) -> Result<RegisterWords> {
             [(".vgpr_count", of.vgprs, facts.vgpr_unit(wave)), (".sgpr_count", of.sgprs, facts.sgpr_unit)]
         {
             let count = number(key).ok_or_else(|| missing(key))?.max(1);
-            out.set_field(field, ((count - 1) / granule).min(field.max()))?;
+            out.set_field(field, ((count - 1) / granule).min(field.max(family)))?;
         }
         if let Some(sum) = number(CHECKSUM) {
-            out.set(of.checksum, sum);
+            out.set(of.checksum, sum)?;
         }
         let mapped = get(own, REG_MAP).and_then(Value::as_array).ok_or_else(|| missing(REG_MAP))?;
-        for (n, value) in (0u32..USER_DATA).zip(mapped) {
+        for (n, value) in (0..stage.max_user_sgprs()).zip(mapped) {
             match value.as_u64().and_then(|n| u32::try_from(n).ok()) {
                 Some(NOT_MAPPED) => {}
-                Some(number) => out.set(of.user_data.nth(n), number),
+                Some(number) => out.set(of.user_data.nth(n), number)?,
                 None => return Err(Error::malformed(format!("metadata: {REG_MAP} has {value}"))),
             }
         }
         if let Some(sizes) = get(own, ".threadgroup_dimensions").and_then(Value::as_array) {
             for (n, size) in (0u32..3).zip(sizes) {
                 let size = size.as_u64().and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
-                out.set(COMPUTE_NUM_THREAD.nth(n), size);
+                out.set(COMPUTE_NUM_THREAD.nth(n), size)?;
             }
         }
     }
@@ -460,10 +459,10 @@ pub fn registers(document: &Document, gpu: Gpu) -> Result<RegisterWords> {
         for field in COMPUTE {
             put(&mut out, COMPUTE_PGM_RSRC2, compute, *field)?;
         }
-        let lds = submap(stages, Stage::Compute.hardware_name())?.and_then(|own| get(own, ".lds_size")?.as_u64());
+        let lds = submap(stages, HardwareStage::Cs.key())?.and_then(|own| get(own, ".lds_size")?.as_u64());
         out.set_field(
             compute_pgm_rsrc2::LDS_SIZE,
-            (lds.unwrap_or(0) / u64::from(facts.lds_unit)) as u32 & compute_pgm_rsrc2::LDS_SIZE.max(),
+            (lds.unwrap_or(0) / u64::from(facts.lds_unit)) as u32 & compute_pgm_rsrc2::LDS_SIZE.max(family),
         )?;
     }
     if let Some(graphics) = submap(pipeline, GRAPHICS)? {
@@ -485,8 +484,7 @@ fn read_graphics(out: &mut RegisterWords, graphics: &Map) -> Result<()> {
     let mut name = |register, names: &[&str], map: &Map, (key, low, _): Field3| -> Result<()> {
         let found = get(map, key).and_then(Value::as_str).and_then(|name| names.iter().position(|n| *n == name));
         let number = found.ok_or_else(|| Error::malformed(format!("metadata: PAL has no name {key}")))?;
-        out.set(register, out.get(register).unwrap_or(0) | (number as u32) << low);
-        Ok(())
+        out.set(register, out.get(register).unwrap_or(0) | (number as u32) << low)
     };
     if let Some(map) = submap(graphics, SPRITE)? {
         SPRITE_SELECTORS.iter().try_for_each(|field| name(SPI_INTERP_CONTROL_0, &SELECTED, map, *field))?;
@@ -500,11 +498,11 @@ fn read_graphics(out: &mut RegisterWords, graphics: &Map) -> Result<()> {
         .iter()
         .zip(0u32..5)
         .fold(0, |word, (format, n)| word | (format.as_u64().unwrap_or(0) as u32 & 15) << (4 * n));
-    out.set(SPI_SHADER_POS_FORMAT, formats);
+    out.set(SPI_SHADER_POS_FORMAT, formats)?;
     for (n, item) in (0u32..32).zip(list(ATTRIBUTES)) {
         let Value::Map(map) = item else { return Err(Error::malformed(format!("metadata: {ATTRIBUTES} has no map"))) };
         let register = SPI_PS_INPUT_CNTL.nth(n);
-        out.set(register, 0);
+        out.set(register, 0)?;
         for field in ATTRIBUTE {
             put(out, register, &map, *field)?;
         }
@@ -529,8 +527,7 @@ fn put(out: &mut RegisterWords, register: HardwareRegister, map: &Map, (key, low
             _ => return Err(wrong(value)),
         },
     };
-    out.set(register, out.get(register).unwrap_or(0) & !(mask(width) << low) | value << low);
-    Ok(())
+    out.set(register, out.get(register).unwrap_or(0) & !(mask(width) << low) | value << low)
 }
 
 /// The register words that PAL takes from a document of either version: unlike [`registers`], it passes over unknown ones.
@@ -539,47 +536,51 @@ fn put(out: &mut RegisterWords, register: HardwareRegister, map: &Map, (key, low
 /// Malformed: fields of another type.
 pub fn loaded(document: &Document, gpu: Gpu) -> Result<RegisterWords> {
     let by_name = document.version.is_some_and(|(major, _)| major >= VERSION.0);
-    let mut out = if by_name { registers(document, gpu)? } else { RegisterWords::default() };
-    entries(&document.pipeline)?.into_iter().for_each(|(register, word)| out.set(register, word));
-    Ok(out)
-}
-
-/// The words of a `.registers` map.
-fn words(pipeline: &Map) -> Result<RegisterWords> {
-    let mut out = RegisterWords::default();
-    for (register, word) in entries(pipeline)? {
-        if register.info().is_none() {
-            return Err(Error::malformed(format!("metadata: register {:#x} is not in our table", register.0)));
+    let mut out = if by_name { registers(document, gpu)? } else { RegisterWords::new(gpu.family()) };
+    for (number, word) in entries(&document.pipeline)? {
+        if let Some(register) = HardwareRegister::of_number(gpu.family(), number) {
+            out.set(register, word)?;
         }
-        out.set(register, word);
     }
     Ok(out)
 }
 
-/// The entries of a `.registers` map, if there is one.
-fn entries(pipeline: &Map) -> Result<Vec<(HardwareRegister, u32)>> {
+/// The words of a `.registers` map.
+fn words(pipeline: &Map, family: Family) -> Result<RegisterWords> {
+    let mut out = RegisterWords::new(family);
+    for (number, word) in entries(pipeline)? {
+        let Some(register) = HardwareRegister::of_number(family, number) else {
+            return Err(Error::malformed(format!("metadata: register {number:#x} is not in our table")));
+        };
+        out.set(register, word)?;
+    }
+    Ok(out)
+}
+
+/// The entries of a `.registers` map, if there is one: numbers of registers, and words.
+fn entries(pipeline: &Map) -> Result<Vec<(u32, u32)>> {
     let number = |value: &Value| value.as_u64().and_then(|n| u32::try_from(n).ok());
     let entry = |(register, word): &(Value, Value)| {
-        let pair = number(register).map(HardwareRegister).zip(number(word));
+        let pair = number(register).zip(number(word));
         pair.ok_or_else(|| Error::malformed(format!("metadata: register {register} = {word}")))
     };
     submap(pipeline, ".registers")?.into_iter().flatten().map(entry).collect()
 }
 
 /// The bits of a register that version 3.0 can express, or that the driver derives from other keys.
-pub fn named_bits(register: HardwareRegister) -> u32 {
+pub fn named_bits(register: HardwareRegister, gpu: Gpu) -> u32 {
     let bits = |(_, low, width): Field3| mask(width) << low;
     let all = |list: &[Field3]| list.iter().fold(0, |all, field| all | bits(*field));
-    let field = |field: Field| if field.register() == register { field.max() << field.low() } else { 0 };
+    let field = |field: Field| if field.register() == register { field.mask(gpu.family()) } else { 0 };
     let mut out =
         GROUPS.iter().filter(|group| group.register == register).fold(0, |out, group| out | all(group.fields));
-    let own = STAGES.iter().flat_map(|stage| stage_fields(*stage)).chain(SCALARS);
+    let own = stages_of(gpu).flat_map(stage_fields).chain(SCALARS);
     out |= own.filter(|(of, _)| *of == register).fold(0, |out, (_, field)| out | bits(*field));
-    for stage in STAGES {
-        let of = StageRegisters::of(stage);
+    let first = register.info().map(|info| info.first);
+    for of in stages_of(gpu).filter_map(|stage| StageRegisters::of(stage).ok()) {
         out |= field(of.user_sgpr) | of.user_sgpr_msb.map_or(0, field) | field(of.wave32);
         out |= field(of.vgprs) | field(of.sgprs);
-        if register == of.checksum || register.0.checked_sub(of.user_data.0).is_some_and(|n| n < USER_DATA) {
+        if register == of.checksum || first == Some(of.user_data) {
             out = u32::MAX;
         }
     }
@@ -588,8 +589,8 @@ pub fn named_bits(register: HardwareRegister) -> u32 {
         PA_SC_AA_CONFIG => out | bits(COVERAGE),
         COMPUTE_PGM_RSRC2 => out | all(COMPUTE) | field(compute_pgm_rsrc2::LDS_SIZE),
         SPI_SHADER_POS_FORMAT => mask(20),
-        HardwareRegister(n) if n.wrapping_sub(SPI_PS_INPUT_CNTL.0) < 32 => all(ATTRIBUTE),
-        HardwareRegister(n) if n.wrapping_sub(COMPUTE_NUM_THREAD.0) < 3 => mask(16),
+        _ if first == Some(SPI_PS_INPUT_CNTL) => all(ATTRIBUTE),
+        _ if first == Some(COMPUTE_NUM_THREAD) => mask(16),
         _ => out,
     }
 }

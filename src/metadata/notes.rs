@@ -5,9 +5,10 @@ pub use super::fields::MetadataFields;
 use super::interface_io;
 use super::registers::RegisterWords;
 use super::schema::{MetadataKey, Owner};
+use crate::target::Family;
 
 /// The notes of one part as numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notes {
     /// Pipeline level.
     pub pipeline: MetadataFields,
@@ -15,6 +16,13 @@ pub struct Notes {
     pub stage: MetadataFields,
     /// Register words.
     pub registers: RegisterWords,
+}
+
+impl Notes {
+    /// Nothing of a part for this family.
+    pub fn new(family: Family) -> Self {
+        Self { pipeline: MetadataFields::new(), stage: MetadataFields::new(), registers: RegisterWords::new(family) }
+    }
 }
 
 /// The first key of a pipeline map that only unlinked ELFs have, if any.

@@ -10,13 +10,13 @@ use super::registers::{COMPUTE_NUM_THREAD, StageRegisters, compute_num_thread, c
 use super::schema::MetadataKey;
 use super::stage_text::{Counts, StageText};
 use crate::error::{Error, Result};
-use crate::target::{Stage, WaveSize};
+use crate::target::{HardwareStage, WaveSize};
 use smallvec::SmallVec;
 
 /// The notes that depend on one part alone.
 #[derive(Clone, Debug)]
 pub struct PartNotes {
-    pub(super) stage: Stage,
+    pub(super) stage: HardwareStage,
     /// Registers that the body uses and the hardware loads.
     pub(super) counts: Counts,
     /// Its fields at pipeline level.
@@ -32,7 +32,6 @@ impl PartNotes {
     /// # Errors
     /// Malformed: impossible counts or registers.
     pub fn new(mut notes: Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<Self> {
-        let stage = interface.stage;
         stage_registers(&mut notes, interface, hash)?;
         match &interface.kind {
             StageKind::Vertex(vertex) => graphics::vertex_part(&mut notes, interface, vertex)?,
@@ -41,11 +40,11 @@ impl PartNotes {
         }
         let Notes { pipeline, stage: own, registers } = &notes;
         Ok(Self {
-            stage,
+            stage: interface.hardware_stage(),
             counts: Counts { sgprs: own[&MetadataKey::SgprCount], vgprs: own[&MetadataKey::VgprCount] },
             pipeline: pipeline.iter().collect::<SmallVec<[_; MetadataKey::COUNT]>>().as_slice().into(),
             registers: PartRegisters::new(registers),
-            text: StageText::new(stage, own, registers, hash),
+            text: StageText::new(interface, own, registers, hash),
         })
     }
 
@@ -58,7 +57,7 @@ impl PartNotes {
 
 /// Sets what every stage has: counts, limits, the number of user-data SGPRs, wave size, checksum.
 fn stage_registers(notes: &mut Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<()> {
-    let (registers, facts) = (StageRegisters::of(interface.stage), interface.target.facts());
+    let (registers, facts) = (StageRegisters::of(interface.hardware_stage())?, interface.target.facts());
     let words = &mut notes.registers;
     let loaded = interface.entry_sgprs.saturating_add(words.field(registers.scratch_en));
     notes.stage.insert(MetadataKey::SgprCount, notes.stage[&MetadataKey::SgprCount].max(loaded).max(1));
@@ -71,20 +70,19 @@ fn stage_registers(notes: &mut Notes, interface: &StageInterface, hash: [u64; 2]
     if (scratch > 0) != (words.field(registers.scratch_en) == 1) {
         return Err(Error::malformed(format!("{scratch} bytes of scratch memory, and SCRATCH_EN says otherwise")));
     }
-    words.reserve(registers.vgprs.register());
+    words.reserve(registers.vgprs.register())?;
     words.set_field(registers.wave32, u32::from(interface.wave == WaveSize::W32))?;
     let user_sgprs = u32::try_from(interface.user_data.len()).map_err(|_| Error::malformed("user-data SGPRs"))?;
     words.set_field(registers.user_sgpr, user_sgprs % 32)?;
     for (n, _) in (0u32..).zip(&interface.user_data).filter(|(_, what)| what.has_number()) {
-        words.reserve(registers.user_data.nth(n));
+        words.reserve(registers.user_data.nth(n))?;
     }
     if let Some(msb) = registers.user_sgpr_msb {
         words.set_field(msb, user_sgprs / 32)?;
     }
     let [low, high] = hash;
     let fold = (low ^ low >> 32 ^ high ^ high >> 32) as u32;
-    words.set(registers.checksum, fold);
-    Ok(())
+    words.set(registers.checksum, fold)
 }
 
 /// The registers of a compute part.
@@ -106,10 +104,10 @@ fn compute_part(notes: &mut Notes, interface: &StageInterface, compute: &Compute
     }
     words.set_field(compute_pgm_rsrc2::TIDIG_COMP_CNT, compute.tidig_comp_cnt)?;
     for (n, size) in (0u32..).zip(compute.local_size) {
-        let word = compute_num_thread::NUM_THREAD_FULL.put(0, size)?;
-        words.set(COMPUTE_NUM_THREAD.nth(n), word);
+        let word = compute_num_thread::NUM_THREAD_FULL.put(words.family(), 0, size)?;
+        words.set(COMPUTE_NUM_THREAD.nth(n), word)?;
     }
-    words.set(super::registers::COMPUTE_PGM_RSRC3, 0);
+    words.set(super::registers::COMPUTE_PGM_RSRC3, 0)?;
     let lds = words.field(compute_pgm_rsrc2::LDS_SIZE) * interface.target.facts().lds_unit;
     notes.stage.insert(MetadataKey::LdsSize, lds);
     Ok(())
@@ -127,5 +125,6 @@ fn entry_vgprs(interface: &StageInterface) -> u32 {
 
 /// VGPR_COMP_CNT: a prolog may need the instance id even if the body does not.
 pub(super) fn vgpr_comp_cnt(interface: &StageInterface, body: u32) -> u32 {
-    if interface.prolog { rsrc1_vs::VGPR_COMP_CNT.max() } else { body.min(rsrc1_vs::VGPR_COMP_CNT.max()) }
+    let all = rsrc1_vs::VGPR_COMP_CNT.max(interface.target.family());
+    if interface.prolog { all } else { body.min(all) }
 }

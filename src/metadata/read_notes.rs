@@ -8,19 +8,30 @@ use super::register_words::RegisterSet;
 use super::registers::{HardwareRegister, RegisterWords};
 use super::schema::{KeyScope, MetadataKey, Owner, ValueType};
 use crate::error::{Context, Error, Result};
-use crate::target::Stage;
+use crate::target::{Family, HardwareStage, Stage};
 
 /// A pipeline map while its notes are being read. Its entries come in any order.
-#[derive(Default)]
 pub(super) struct NotesReading {
+    family: Family,
     pipeline: Fields,
     registers: RegisterWords,
     /// Registers that have been read.
     seen: RegisterSet,
-    stage: Option<(Stage, MetadataFields)>,
+    stage: Option<(HardwareStage, MetadataFields)>,
 }
 
 impl NotesReading {
+    /// Nothing of the notes of a part for this family.
+    pub(super) fn new(family: Family) -> Self {
+        Self {
+            family,
+            pipeline: Fields::default(),
+            registers: RegisterWords::new(family),
+            seen: RegisterSet::default(),
+            stage: None,
+        }
+    }
+
     /// Reads the value of one key.
     pub(super) fn entry(&mut self, name: &[u8], from: &mut Reader<'_>) -> Result<()> {
         match self.pipeline.key(KeyScope::Pipeline, name)? {
@@ -35,16 +46,17 @@ impl NotesReading {
     /// # Errors
     /// Malformed: not this stage's metadata, or not all of it.
     pub(super) fn finish(self, stage: Stage) -> Result<Notes> {
+        let key = self.family.hardware_stage(stage).key();
         let Some((of, own)) = self.stage else {
-            return Err(Error::malformed(format!("metadata has no hardware stage {}", stage.hardware_name())));
+            return Err(Error::malformed(format!("metadata has no hardware stage {key}")));
         };
-        if of != stage {
-            return Err(Error::malformed(format!("metadata: hardware stage {} in a {stage} ELF", of.hardware_name())));
+        if of.key() != key {
+            return Err(Error::malformed(format!("metadata: hardware stage {} in a {stage} ELF", of.key())));
         }
         // Without these the shader would seem to need no registers at all.
-        for key in [MetadataKey::SgprCount, MetadataKey::VgprCount] {
-            if !own.contains(key) {
-                return Err(Error::malformed(format!("metadata: {} has no {key}", stage.hardware_name())));
+        for count in [MetadataKey::SgprCount, MetadataKey::VgprCount] {
+            if !own.contains(count) {
+                return Err(Error::malformed(format!("metadata: {key} has no {count}")));
             }
         }
         Ok(Notes { pipeline: self.pipeline.numbers, stage: own, registers: self.registers })
@@ -54,10 +66,10 @@ impl NotesReading {
     fn stages(&mut self, from: &mut Reader<'_>) -> Result<()> {
         for _ in 0..from.map()? {
             let name = from.name()?;
-            let stage = [Stage::Vertex, Stage::Fragment, Stage::Compute].into_iter();
-            let stage = stage.into_iter().find(|stage| stage.hardware_name().as_bytes() == name);
+            let mut stages = self.family.hardware_stages().map(|stage| stage.hardware);
+            let stage = stages.find(|stage| stage.key().as_bytes() == name);
             let stage = stage.ok_or_else(|| unknown("hardware stage", name))?;
-            let own = Fields::read(KeyScope::Stage, from).at(|| format!("hardware stage {}", stage.hardware_name()))?;
+            let own = Fields::read(KeyScope::Stage, from).at(|| format!("hardware stage {}", stage.key()))?;
             if self.stage.replace((stage, own)).is_some() {
                 return Err(Error::malformed("metadata: several hardware stages"));
             }
@@ -69,21 +81,22 @@ impl NotesReading {
     fn words(&mut self, from: &mut Reader<'_>) -> Result<()> {
         for _ in 0..from.map()? {
             let (number, word) = (from.uint()?, from.uint()?);
-            self.register(HardwareRegister(number), word)?;
+            self.register(number, word)?;
         }
         Ok(())
     }
 
     /// Takes over the word of a register that the code gives. A 0 in a register that the link gives is ignored.
-    fn register(&mut self, register: HardwareRegister, word: u32) -> Result<()> {
-        let Some(info) = register.info() else {
-            return Err(Error::unsupported(register.name(), "in the metadata of an unlinked ELF"));
+    fn register(&mut self, number: u32, word: u32) -> Result<()> {
+        let register = HardwareRegister::of_number(self.family, number);
+        let Some((register, info)) = register.and_then(|register| Some((register, register.info()?))) else {
+            return Err(Error::unsupported(format!("register {number:#x}"), "in the metadata of an unlinked ELF"));
         };
         if !self.seen.insert(register) {
             return Err(Error::malformed(format!("metadata has {} twice", register.name())));
         }
         match info.owner {
-            Owner::Code => self.registers.set(register, word),
+            Owner::Code => self.registers.set(register, word)?,
             Owner::Link if word != 0 => {
                 return Err(Error::malformed(format!("metadata: {} is the link's to give", register.name())));
             }

@@ -10,18 +10,18 @@ use super::msgpack_read::Reader;
 use super::notes::Notes;
 use super::read_notes::NotesReading;
 use crate::error::{Error, Result};
-use crate::target::Stage;
+use crate::target::{Gpu, Stage};
 use rmpv::Value;
 
-/// The interface of a stage, and its notes.
+/// The interface of a stage, and its notes; `gpu` is the GPU of the ELF.
 ///
 /// # Errors
 /// Malformed: not msgpack, a duplicate key, not exactly one pipeline; a field is missing, unknown or of another type; a
 /// value that only the link may set. Unsupported: an unknown register. `NeedsFullCompile`: another generation of the
 /// format.
-pub fn read(document: &[u8]) -> Result<(StageInterface, Notes)> {
+pub fn read(document: &[u8], gpu: Gpu) -> Result<(StageInterface, Notes)> {
     let mut from = Reader::new(document);
-    let mut both = Both::default();
+    let mut both = Both::new(gpu);
     root(&mut from, &mut both)?;
     from.end()?;
     let interface = both.interface.finish()?;
@@ -29,33 +29,38 @@ pub fn read(document: &[u8]) -> Result<(StageInterface, Notes)> {
     Ok((interface, notes))
 }
 
-/// The interface in a document.
+/// The interface in the document of an ELF for this GPU.
 ///
 /// # Errors
 /// As [`read`].
-pub fn interface_of(document: &Document) -> Result<StageInterface> {
-    read_pipeline(document)?.interface.finish()
+pub fn interface_of(document: &Document, gpu: Gpu) -> Result<StageInterface> {
+    read_pipeline(document, gpu)?.interface.finish()
 }
 
 /// The notes in the document of a part of this stage, also of one without an interface, as LLVM writes it.
 ///
 /// # Errors
 /// As [`read`].
-pub fn notes_of(document: &Document, stage: Stage) -> Result<Notes> {
-    read_pipeline(document)?.notes.finish(stage)
+pub fn notes_of(document: &Document, gpu: Gpu, stage: Stage) -> Result<Notes> {
+    read_pipeline(document, gpu)?.notes.finish(stage)
 }
 
-fn read_pipeline(document: &Document) -> Result<Both> {
-    let mut both = Both::default();
+fn read_pipeline(document: &Document, gpu: Gpu) -> Result<Both> {
+    let mut both = Both::new(gpu);
     pipeline(&mut Reader::new(&encode(&Value::Map(document.pipeline.clone()))), &mut both)?;
     Ok(both)
 }
 
 /// The two parts of a pipeline map, while they are being read.
-#[derive(Default)]
 struct Both {
     interface: Reading,
     notes: NotesReading,
+}
+
+impl Both {
+    fn new(gpu: Gpu) -> Self {
+        Self { interface: Reading::default(), notes: NotesReading::new(gpu.family()) }
+    }
 }
 
 /// Reads the whole document.
@@ -119,12 +124,12 @@ mod tests {
     fn refusal(change: impl FnOnce(&mut Map)) -> String {
         let mut doc = document();
         change(&mut doc.pipeline);
-        notes_of(&doc, Stage::Fragment).unwrap_err().to_string()
+        notes_of(&doc, Gpu::default(), Stage::Fragment).unwrap_err().to_string()
     }
 
     #[test]
     fn what_llvm_writes_is_read() {
-        let notes = notes_of(&document(), Stage::Fragment).unwrap();
+        let notes = notes_of(&document(), Gpu::default(), Stage::Fragment).unwrap();
         assert_eq!(notes.stage[&MetadataKey::SgprCount], 3);
         assert_eq!(notes.registers.len(), 2);
     }
@@ -137,7 +142,7 @@ mod tests {
         assert!(refusal(|p| set(p, ".type", "VsPs".into())).contains(".type is the link's"));
         assert!(refusal(|p| set(p, ".colour", 1.into())).contains("unknown key"));
         assert!(refusal(|p| set(p, ".spill_threshold", "x".into())).contains(".spill_threshold"));
-        assert!(notes_of(&document(), Stage::Compute).is_err());
+        assert!(notes_of(&document(), Gpu::default(), Stage::Compute).is_err());
         assert!(refusal(|p| p.push((".hardware_stages".into(), Value::Map(vec![])))).contains("twice"));
         let twice = Value::Map(vec![(11275.into(), 0.into()), (11275.into(), 0.into())]);
         assert!(refusal(|p| set(p, ".registers", twice)).contains("twice"));

@@ -4,7 +4,7 @@
 
 use super::final_registers::{ReadyRegisters, RegisterIndexes};
 use super::graphics;
-use super::interface::{ExportedFormats, StageInterface, StageKind};
+use super::interface::{ExportedFormats, StageInterface};
 use super::part_notes::PartNotes;
 use super::registers::{Field, StageRegisters};
 use super::schema::MetadataKey;
@@ -67,7 +67,7 @@ impl PartNotes {
         let bytes = to.get_mut(start..).unwrap_or_default();
         let words = &mut ReadyRegisters::new(&self.registers, bytes);
 
-        let (first, mut mapped_end) = (StageRegisters::of(self.stage).user_data, 0);
+        let (first, mut mapped_end) = (StageRegisters::of(self.stage)?.user_data, 0);
         for (n, number) in (0u32..).zip(facts.user_data).filter_map(|(n, number)| Some((n, (*number)?))) {
             words.set(first.nth(n), number);
             if number < MAX_ROOT_DWORDS {
@@ -78,7 +78,7 @@ impl PartNotes {
         for (field, value) in granules(facts.interface, counts)? {
             words.set_field(field, value)?;
         }
-        if let (StageKind::Fragment(fragment), Some((state, formats))) = (&facts.interface.kind, facts.color) {
+        if let (Some(fragment), Some((state, formats))) = (facts.interface.kind.fragment(), facts.color) {
             graphics::fragment_colors(words, fragment, state, formats)?;
         }
         Ok(ReadyNotes { size: self.ready_size(), counts, mapped_end })
@@ -122,14 +122,14 @@ impl<'a> StageNotes<'a> {
 /// # Errors
 /// Malformed: more registers than the hardware has.
 pub(super) fn granules(interface: &StageInterface, counts: Counts) -> Result<[(Field, u32); 2]> {
-    let (registers, facts) = (StageRegisters::of(interface.stage), interface.target.facts());
+    let (registers, facts) = (StageRegisters::of(interface.hardware_stage())?, interface.target.facts());
     let Counts { sgprs, vgprs } = counts;
     if vgprs > facts.vgprs {
         return Err(Error::malformed(format!("{vgprs} VGPRs")));
     }
     // A value that does not fit means damaged counts, not an internal error.
     let (of_vgprs, of_sgprs) = ((vgprs - 1) / facts.vgpr_unit(interface.wave), (sgprs - 1) / facts.sgpr_unit);
-    if of_sgprs > registers.sgprs.max() {
+    if of_sgprs > registers.sgprs.max(interface.target.family()) {
         return Err(Error::malformed(format!("{sgprs} SGPRs")));
     }
     Ok([(registers.vgprs, of_vgprs), (registers.sgprs, of_sgprs)])

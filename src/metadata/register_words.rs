@@ -1,168 +1,95 @@
-//! Register words, each register in a fixed slot: set and copied without searching.
+//! Register words of a family, each register at its place in the table: set and copied without searching.
 
-use super::registers::{Field, HardwareRegister, RegisterInfo, TABLE};
+use super::register::{COUNT, Field, HardwareRegister};
 use crate::error::Result;
+use crate::target::Family;
 use std::fmt;
 
-/// Number of registers in the table, with ranges expanded.
-pub(super) const COUNT: usize = {
-    let (mut row, mut count) = (0, 0);
-    while row < TABLE.len() {
-        count += TABLE[row].count as usize;
-        row += 1;
-    }
-    count
-};
 pub(super) const MASKS: usize = COUNT.div_ceil(64);
 
-/// Register numbers in order; the index of a register here is its slot.
-const NUMBERS: [u16; COUNT] = {
-    let mut numbers = [0; COUNT];
-    let mut row = 0;
-    while row < TABLE.len() {
-        let info = &TABLE[row];
-        // Count the registers of all rows before this one.
-        let (mut other, mut place) = (0, 0);
-        while other < TABLE.len() {
-            if TABLE[other].first.0 < info.first.0 {
-                place += TABLE[other].count as usize;
-            }
-            other += 1;
-        }
-        let mut n = 0;
-        while n < info.count {
-            numbers[place + n as usize] = (info.first.0 + n) as u16;
-            n += 1;
-        }
-        row += 1;
-    }
-    numbers
-};
-
-/// The distinct upper bytes of the register numbers.
-const UPPER: [u8; 7] = [0x2C, 0x2E, 0xA0, 0xA1, 0xA2, 0xA3, 0xC2];
-
-/// By upper byte, its page of [`PLACES`], counted from 1.
-static PAGES: [u8; 256] = {
-    let mut pages = [0; 256];
-    let mut page = 0;
-    while page < UPPER.len() {
-        pages[UPPER[page] as usize] = page as u8 + 1;
-        page += 1;
-    }
-    pages
-};
-
-/// By page and lower byte: the slot of a register, counted from 1.
-static PLACES: [[u8; 256]; UPPER.len()] = {
-    let mut places = [[0; 256]; UPPER.len()];
-    let mut place = 0;
-    while place < COUNT {
-        let number = NUMBERS[place];
-        // This does not compile if a register is on no page.
-        let page = PAGES[(number >> 8) as usize] as usize - 1;
-        places[page][(number & 0xff) as usize] = place as u8 + 1;
-        place += 1;
-    }
-    places
-};
-
-/// By slot, the register's row in the table.
-static ROWS: [&RegisterInfo; COUNT] = {
-    let mut rows = [&TABLE[0]; COUNT];
-    let mut place = 0;
-    while place < COUNT {
-        let mut row = 0;
-        while row < TABLE.len() {
-            let info = &TABLE[row];
-            let number = NUMBERS[place] as u32;
-            if info.first.0 <= number && number - info.first.0 < info.count {
-                rows[place] = info;
-            }
-            row += 1;
-        }
-        place += 1;
-    }
-    rows
-};
-
-impl HardwareRegister {
-    /// Its row in the table.
-    pub fn info(self) -> Option<&'static RegisterInfo> {
-        place(self).map(|place| ROWS[place])
-    }
-}
-
-// For a register known at compile time, all of this is a constant.
-#[inline(always)]
-pub(super) fn place(register: HardwareRegister) -> Option<usize> {
-    let page = PAGES.get((register.0 >> 8) as usize).copied()?;
-    let of_page = PLACES.get(usize::from(page).checked_sub(1)?)?;
-    usize::from(of_page[(register.0 & 0xff) as usize]).checked_sub(1)
-}
-
-/// Register words, ordered by number.
+/// Register words, in the order of the table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RegisterWords {
-    /// Which registers are present: one bit per slot, 64 slots per word.
+    family: Family,
+    /// Which registers are present: one bit per place, 64 places per word.
     present: [u64; MASKS],
-    /// By slot: the register's word, or 0 if it is absent.
+    /// By place: the register's word, or 0 if it is absent.
     words: [u32; COUNT],
 }
 
-impl Default for RegisterWords {
-    fn default() -> Self {
-        Self { present: [0; MASKS], words: [0; COUNT] }
-    }
-}
-
 impl RegisterWords {
+    /// No words for this family.
+    pub const fn new(family: Family) -> Self {
+        Self { family, present: [0; MASKS], words: [0; COUNT] }
+    }
+
+    /// The family that the words are for.
+    pub const fn family(&self) -> Family {
+        self.family
+    }
+
     /// The word of a register.
     pub fn get(&self, register: HardwareRegister) -> Option<u32> {
-        let place = place(register)?;
-        (self.present[place / 64] >> (place % 64) & 1 == 1).then(|| self.words[place])
+        let word = *self.words.get(register.place())?;
+        has(&self.present, register).then_some(word)
     }
 
-    /// Sets a whole word. A register that is not in the table is ignored: code that parses foreign input must check
-    /// [`HardwareRegister::info`] first.
+    /// Sets a whole word.
+    ///
+    /// # Errors
+    /// A bug: the family has no such register.
     #[inline(always)]
-    pub fn set(&mut self, register: HardwareRegister, word: u32) {
-        if let Some(place) = place(register) {
-            self.present[place / 64] |= 1 << (place % 64);
-            self.words[place] = word;
+    pub fn set(&mut self, register: HardwareRegister, word: u32) -> Result<()> {
+        let place = register.place();
+        match (register.number(self.family), self.words.get_mut(place)) {
+            (Some(_), Some(own)) => {
+                *own = word;
+                insert(&mut self.present, register);
+                Ok(())
+            }
+            _ => Err(register.missing(self.family)),
         }
     }
 
     /// Adds a register with 0 if it is absent, for a link to set.
-    pub(super) fn reserve(&mut self, register: HardwareRegister) {
-        self.set(register, self.get(register).unwrap_or(0));
+    ///
+    /// # Errors
+    /// A bug: the family has no such register.
+    pub(super) fn reserve(&mut self, register: HardwareRegister) -> Result<()> {
+        self.set(register, self.get(register).unwrap_or(0))
     }
 
     /// Sets one field; an absent word counts as 0.
     ///
     /// # Errors
-    /// A bug: the value does not fit.
+    /// A bug: the value does not fit, or the family lacks the field or its register.
     #[inline(always)]
     pub fn set_field(&mut self, field: Field, value: u32) -> Result<()> {
-        let word = place(field.register()).map_or(0, |place| self.words[place]);
-        self.set(field.register(), field.put(word, value)?);
-        Ok(())
+        let word = self.words.get(field.register().place()).copied().unwrap_or(0);
+        self.set(field.register(), field.put(self.family, word, value)?)
     }
 
-    /// The value of a field; 0 if the register is absent.
+    /// The value of a field; 0 if the register is absent, or the family lacks the field.
     #[inline]
     pub fn field(&self, field: Field) -> u32 {
-        field.of(place(field.register()).map_or(0, |place| self.words[place]))
+        self.nth_field(field, 0)
+    }
+
+    /// The value of a field in the n-th register of a range.
+    #[inline]
+    pub fn nth_field(&self, field: Field, n: u32) -> u32 {
+        let word = self.words.get(field.register().nth(n).place()).copied().unwrap_or(0);
+        field.of(self.family, word)
     }
 
     /// All words in order.
     pub fn iter(&self) -> impl Iterator<Item = (HardwareRegister, u32)> {
-        self.slots().map(|(_, register, word)| (register, word))
+        places(self.present).map(|place| (HardwareRegister::at(place), self.words[place]))
     }
 
-    /// All words in order, with their slots.
-    pub(super) fn slots(&self) -> impl Iterator<Item = (usize, HardwareRegister, u32)> {
-        places(self.present).map(|place| (place, HardwareRegister(NUMBERS[place].into()), self.words[place]))
+    /// All words in order, with the numbers of their registers.
+    pub fn numbered(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.iter().filter_map(|(register, word)| Some((register.number(self.family)?, word)))
     }
 
     /// The number of words.
@@ -175,7 +102,7 @@ impl RegisterWords {
         self.len() == 0
     }
 
-    /// Which registers are present, one bit per slot.
+    /// Which registers are present, one bit per place.
     pub(super) fn present(&self) -> [u64; MASKS] {
         self.present
     }
@@ -188,23 +115,35 @@ pub(super) struct RegisterSet([u64; MASKS]);
 impl RegisterSet {
     /// Adds a register of the table; false if it is in the set already.
     pub(super) fn insert(&mut self, register: HardwareRegister) -> bool {
-        let Some(place) = place(register) else { return false };
-        let (mask, bit) = (&mut self.0[place / 64], 1 << (place % 64));
-        let new = *mask & bit == 0;
-        *mask |= bit;
+        let new = !has(&self.0, register);
+        insert(&mut self.0, register);
         new
+    }
+}
+
+#[inline(always)]
+fn has(present: &[u64; MASKS], register: HardwareRegister) -> bool {
+    let place = register.place();
+    present.get(place / 64).is_some_and(|mask| mask >> (place % 64) & 1 == 1)
+}
+
+#[inline(always)]
+fn insert(present: &mut [u64; MASKS], register: HardwareRegister) {
+    let place = register.place();
+    if let Some(mask) = present.get_mut(place / 64) {
+        *mask |= 1 << (place % 64);
     }
 }
 
 /// The index of a register among those present, in order.
 pub(super) fn index(present: &[u64; MASKS], register: HardwareRegister) -> Option<usize> {
-    let place = place(register)?;
-    let (before, mask, bit) = (&present[..place / 64], present[place / 64], 1 << (place % 64));
+    let place = register.place();
+    let (before, mask, bit) = (present.get(..place / 64)?, present.get(place / 64)?, 1 << (place % 64));
     let count = |mask: u64| mask.count_ones() as usize;
     (mask & bit != 0).then(|| before.iter().copied().map(count).sum::<usize>() + count(mask & (bit - 1)))
 }
 
-/// The slots of the set bits, in order.
+/// The places of the set bits, in order.
 fn places(present: [u64; MASKS]) -> impl Iterator<Item = usize> {
     present.into_iter().zip(0..).flat_map(|(mask, n)| Bits(mask).map(move |bit| 64 * n + bit))
 }
@@ -234,21 +173,20 @@ mod tests {
 
     #[test]
     fn every_register_has_a_place_in_the_order_of_numbers() {
-        let mut registers = RegisterWords::default();
-        let mut numbers: Vec<u32> = TABLE.iter().flat_map(|row| row.first.0..row.first.0 + row.count).collect();
-        for number in numbers.iter().rev() {
-            assert_eq!(registers.get(HardwareRegister(*number)), None);
-            registers.set(HardwareRegister(*number), number + 1);
-            assert_eq!(registers.get(HardwareRegister(*number)), Some(number + 1));
+        let family = Family::Gfx103;
+        let mut registers = RegisterWords::new(family);
+        let all: Vec<_> = (0..COUNT).map(HardwareRegister::at).collect();
+        let word = |register: HardwareRegister| register.number(family).expect("a number") + 1;
+        for register in all.iter().rev() {
+            assert_eq!(registers.get(*register), None);
+            registers.set(*register, word(*register)).unwrap();
+            assert_eq!(registers.get(*register), Some(word(*register)));
         }
-        numbers.sort_unstable();
-        let expect: Vec<(HardwareRegister, u32)> = numbers.iter().map(|n| (HardwareRegister(*n), n + 1)).collect();
-        assert_eq!(registers.iter().collect::<Vec<_>>(), expect);
-        assert_eq!(registers.len(), numbers.len());
-        for stranger in [0, 0x1234, 0x2C00, 0xA000, 0x1_2C4A, u32::MAX] {
-            registers.set(HardwareRegister(stranger), 1);
-            assert_eq!(registers.get(HardwareRegister(stranger)), None);
-        }
-        assert_eq!(registers.len(), numbers.len());
+        assert_eq!(registers.iter().collect::<Vec<_>>(), all.iter().map(|r| (*r, word(*r))).collect::<Vec<_>>());
+        let numbers: Vec<u32> = registers.numbered().map(|(number, _)| number).collect();
+        assert!(numbers.is_sorted() && numbers.len() == registers.len());
+        let refused = registers.set(HardwareRegister::at(COUNT), 1).unwrap_err().to_string();
+        assert!(refused.contains("outside of the table"), "{refused}");
+        assert_eq!(registers.get(HardwareRegister::at(COUNT)), None);
     }
 }

@@ -1,124 +1,74 @@
-//! The register words of a pipeline ELF and their bit fields, defined once for both writers, the checks and the tools
-//! (pal-abi 6.1, 6.2; gfx10.3).
+//! The table of register words of a pipeline ELF and their bit fields, by family: defined once for both writers, the checks
+//! and the tools (pal-abi 6.1, 6.2; numbers and fields from Mesa's register data base). Only this table knows the number of
+//! a register and the place of a field ([`super::register`] looks them up).
 //!
-//! A [`Field`] knows its register, so that a field cannot be set in the wrong word; a value that does not fit its field
-//! is an error. A new register is an entry in the table.
+//! A row is `module NAME [number] * count owner merge { FIELD low width … }`, with `* count` for a range of equal registers.
+//! The brackets have a number for each family, in the order of [`crate::target::Family`], or `-` where the family has no such register. A
+//! field is where it is in every family, or has brackets too: `FIELD [low width, -]`.
+//!
+//! The rows are in the order of their numbers in the first family that has them: the order of the words in an ELF. A new
+//! register is a row; a new family is a column in the brackets of all rows, and in those of the fields that it has elsewhere.
 
+use super::register::first_place;
+pub use super::register::{Field, HardwareRegister, RegisterInfo};
 pub use super::register_words::RegisterWords;
 use super::schema::{MergeRule, Owner};
 use crate::error::{Error, Result};
-use crate::target::Stage;
+use crate::target::HardwareStage;
 
-/// A register, by its dword number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct HardwareRegister(pub u32);
-
-impl HardwareRegister {
-    /// The n-th register after this one, in a range of registers with the same fields.
-    pub const fn nth(self, n: u32) -> Self {
-        Self(self.0.wrapping_add(n))
-    }
-
-    /// Its name, with its index in a range.
-    pub fn name(self) -> String {
-        match self.info() {
-            Some(info) if info.count > 1 => format!("{}_{}", info.name, self.0.saturating_sub(info.first.0)),
-            Some(info) => info.name.to_owned(),
-            None => format!("register {:#x}", self.0),
-        }
-    }
+macro_rules! number {
+    (-) => {
+        None
+    };
+    ($number:literal) => {
+        Some($number)
+    };
 }
 
-/// A bit field of a register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field {
-    register: HardwareRegister,
-    /// Name without the register's name.
-    pub name: &'static str,
-    low: u32,
-    width: u32,
+macro_rules! place {
+    (-) => {
+        None
+    };
+    ($low:literal $width:literal) => {
+        Some($crate::metadata::register::FieldPlace { low: $low, width: $width })
+    };
 }
 
-impl Field {
-    /// The register it is in.
-    pub const fn register(self) -> HardwareRegister {
-        self.register
-    }
-
-    /// Its lowest bit.
-    pub const fn low(self) -> u32 {
-        self.low
-    }
-
-    /// The largest value it holds.
-    pub const fn max(self) -> u32 {
-        if self.width == 32 { u32::MAX } else { (1 << self.width) - 1 }
-    }
-
-    /// Its value in a register word.
-    pub const fn of(self, word: u32) -> u32 {
-        word >> self.low & self.max()
-    }
-
-    /// The word with this field set.
-    ///
-    /// # Errors
-    /// A bug: the value does not fit.
-    #[inline]
-    pub fn put(self, word: u32, value: u32) -> Result<u32> {
-        if value > self.max() {
-            return Err(self.too_large(value));
-        }
-        Ok(word & !(self.max() << self.low) | value << self.low)
-    }
-}
-
-impl Field {
-    #[cold]
-    fn too_large(self, value: u32) -> Error {
-        let register = self.register.name();
-        Error::bug(format!("{register}.{}: {value:#x} does not fit {} bits", self.name, self.width))
-    }
-}
-
-/// A row of the table: a register, or a range of equal registers.
-#[derive(Debug)]
-pub struct RegisterInfo {
-    /// First of the row.
-    pub first: HardwareRegister,
-    /// Number of registers in the range.
-    pub count: u32,
-    /// Name.
-    pub name: &'static str,
-    /// The rule that merges the words of two parts: `Same` or `Or` (see `final_registers.rs` for others).
-    pub merge: MergeRule,
-    /// The source of its value.
-    pub owner: Owner,
-    /// Fields.
-    pub fields: &'static [Field],
+macro_rules! places {
+    ([$($low:tt $($width:literal)?),*]) => {
+        [$(place!($low $($width)?)),*]
+    };
+    ($low:literal $width:literal) => {
+        [place!($low $width); $crate::target::Family::COUNT]
+    };
 }
 
 macro_rules! registers {
-    ($($module:ident $name:ident $number:literal $([$count:literal])? $owner:ident $merge:ident {
-        $($field:ident $low:literal $width:literal)*
+    ($($module:ident $name:ident [$($number:tt),*] $(* $count:literal)? $owner:ident $merge:ident {
+        $($field:ident $low:tt $($width:literal)?)*
     })*) => {
+        /// The number of each row.
+        #[allow(non_camel_case_types, reason = "the names are the hardware's own")]
+        enum Row { $($name),* }
+        /// By row: the number of registers in the range.
+        const COUNTS: &[u8] = &[$(1 $(+ $count - 1)?),*];
         $(
             #[allow(missing_docs, reason = "the names are the hardware's own")]
-            pub const $name: HardwareRegister = HardwareRegister($number);
+            pub const $name: HardwareRegister = first_place(COUNTS, Row::$name as usize);
             #[allow(missing_docs, reason = "the names are the hardware's own")]
             pub mod $module {
                 use super::Field;
-                $(pub const $field: Field = Field {
-                    register: super::$name, name: stringify!($field), low: $low, width: $width,
-                };)*
+                $(pub const $field: Field =
+                    Field::new(super::$name, stringify!($field), places!($low $($width)?));)*
                 pub(super) const FIELDS: &[Field] = &[$($field),*];
             }
         )*
-        /// Every register, in no particular order.
+        /// Every register, in the order of the numbers of the first family that has it.
         pub const TABLE: &[RegisterInfo] = &[$(RegisterInfo {
             first: $name,
-            count: 1 $(+ $count - 1)?,
+            count: COUNTS[Row::$name as usize] as u32,
             name: stringify!($name),
+            numbers: [$(number!($number)),*],
             merge: MergeRule::$merge,
             owner: Owner::$owner,
             fields: $module::FIELDS,
@@ -128,71 +78,74 @@ macro_rules! registers {
 
 // Owner `Code`: the code generator writes it, and the link adds fields. `Link`: only the link writes it.
 registers! {
-    rsrc1_vs SPI_SHADER_PGM_RSRC1_VS 0x2C4A Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1 IEEE_MODE 23 1
-        VGPR_COMP_CNT 24 2 CU_GROUP_ENABLE 26 1 MEM_ORDERED 27 1 FWD_PROGRESS 28 1 FP16_OVFL 31 1 }
-    rsrc2_vs SPI_SHADER_PGM_RSRC2_VS 0x2C4B Code Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1 OC_LDS_EN 7 1 SO_EN 12 1
-        EXCP_EN 13 9 USER_SGPR_MSB 27 1 SHARED_VGPR_CNT 28 4 }
-    user_data_vs SPI_SHADER_USER_DATA_VS 0x2C4C [32] Link Same {}
-    rsrc1_ps SPI_SHADER_PGM_RSRC1_PS 0x2C0A Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1 IEEE_MODE 23 1
-        CU_GROUP_DISABLE 24 1 MEM_ORDERED 25 1 FWD_PROGRESS 26 1 LOAD_PROVOKING_VTX 27 1 FP16_OVFL 29 1 }
-    rsrc2_ps SPI_SHADER_PGM_RSRC2_PS 0x2C0B Code Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1 WAVE_CNT_EN 7 1
-        EXTRA_LDS_SIZE 8 8 EXCP_EN 16 9 LOAD_COLLISION_WAVEID 25 1 LOAD_INTRAWAVE_COLLISION 26 1 USER_SGPR_MSB 27 1
-        SHARED_VGPR_CNT 28 4 }
-    user_data_ps SPI_SHADER_USER_DATA_PS 0x2C0C [32] Link Same {}
-    spi_ps_input_ena SPI_PS_INPUT_ENA 0xA1B3 Code Same { ENA 0 16 }
-    spi_ps_input_addr SPI_PS_INPUT_ADDR 0xA1B4 Code Same { ENA 0 16 }
-    spi_ps_in_control SPI_PS_IN_CONTROL 0xA1B6 Code Same { NUM_INTERP 0 6 PARAM_GEN 6 1 OFFCHIP_PARAM_EN 7 1
+    spi_shader_pgm_chksum_ps SPI_SHADER_PGM_CHKSUM_PS [0x2C06] Link Same { ALL 0 32 }
+    rsrc1_ps SPI_SHADER_PGM_RSRC1_PS [0x2C0A] Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1
+        IEEE_MODE 23 1 CU_GROUP_DISABLE 24 1 MEM_ORDERED 25 1 FWD_PROGRESS 26 1 LOAD_PROVOKING_VTX 27 1 FP16_OVFL 29 1 }
+    rsrc2_ps SPI_SHADER_PGM_RSRC2_PS [0x2C0B] Code Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1
+        WAVE_CNT_EN 7 1 EXTRA_LDS_SIZE 8 8 EXCP_EN 16 9 LOAD_COLLISION_WAVEID 25 1 LOAD_INTRAWAVE_COLLISION 26 1
+        USER_SGPR_MSB 27 1 SHARED_VGPR_CNT 28 4 }
+    user_data_ps SPI_SHADER_USER_DATA_PS [0x2C0C] * 32 Link Same {}
+    spi_shader_pgm_chksum_vs SPI_SHADER_PGM_CHKSUM_VS [0x2C45] Link Same { ALL 0 32 }
+    rsrc1_vs SPI_SHADER_PGM_RSRC1_VS [0x2C4A] Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1
+        IEEE_MODE 23 1 VGPR_COMP_CNT 24 2 CU_GROUP_ENABLE 26 1 MEM_ORDERED 27 1 FWD_PROGRESS 28 1 FP16_OVFL 31 1 }
+    rsrc2_vs SPI_SHADER_PGM_RSRC2_VS [0x2C4B] Code Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1 OC_LDS_EN 7 1
+        SO_EN 12 1 EXCP_EN 13 9 USER_SGPR_MSB 27 1 SHARED_VGPR_CNT 28 4 }
+    user_data_vs SPI_SHADER_USER_DATA_VS [0x2C4C] * 32 Link Same {}
+    compute_dispatch_initiator COMPUTE_DISPATCH_INITIATOR [0x2E00] Code Same { CS_W32_EN 15 1 }
+    compute_num_thread COMPUTE_NUM_THREAD [0x2E07] * 3 Link Same { NUM_THREAD_FULL 0 16 NUM_THREAD_PARTIAL 16 16 }
+    compute_pgm_rsrc1 COMPUTE_PGM_RSRC1 [0x2E12] Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1
+        IEEE_MODE 23 1 FP16_OVFL 26 1 WGP_MODE 29 1 MEM_ORDERED 30 1 FWD_PROGRESS 31 1 }
+    compute_pgm_rsrc2 COMPUTE_PGM_RSRC2 [0x2E13] Code Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1
+        TGID_X_EN 7 1 TGID_Y_EN 8 1 TGID_Z_EN 9 1 TG_SIZE_EN 10 1 TIDIG_COMP_CNT 11 2 EXCP_EN_MSB 13 2 LDS_SIZE 15 9
+        EXCP_EN 24 7 }
+    compute_resource_limits COMPUTE_RESOURCE_LIMITS [0x2E15] Link Same { WAVES_PER_SH 0 10 }
+    compute_pgm_rsrc3 COMPUTE_PGM_RSRC3 [0x2E28] Link Same { SHARED_VGPR_CNT 0 4 }
+    compute_shader_chksum COMPUTE_SHADER_CHKSUM [0x2E2A] Link Same { ALL 0 32 }
+    compute_user_data COMPUTE_USER_DATA [0x2E40] * 16 Link Same {}
+    cb_shader_mask CB_SHADER_MASK [0xA08F] Link Same { ALL 0 32 }
+    spi_ps_input_cntl SPI_PS_INPUT_CNTL [0xA191] * 32 Link Same { OFFSET 0 6 DEFAULT_VAL 8 2 FLAT_SHADE 10 1
+        ROTATE_PC_PTR 11 1 PT_SPRITE_TEX 17 1 FP16_INTERP_MODE 19 1 ATTR0_VALID 24 1 ATTR1_VALID 25 1 }
+    spi_vs_out_config SPI_VS_OUT_CONFIG [0xA1B1] Link Same { VS_EXPORT_COUNT 1 5 NO_PC_EXPORT 7 1
+        PRIM_EXPORT_COUNT 8 5 }
+    spi_ps_input_ena SPI_PS_INPUT_ENA [0xA1B3] Code Same { ENA 0 16 }
+    spi_ps_input_addr SPI_PS_INPUT_ADDR [0xA1B4] Code Same { ENA 0 16 }
+    spi_interp_control SPI_INTERP_CONTROL_0 [0xA1B5] Link Same { FLAT_SHADE_ENA 0 1 PNT_SPRITE_ENA 1 1 OVRD_X 2 3
+        OVRD_Y 5 3 OVRD_Z 8 3 OVRD_W 11 3 PNT_SPRITE_TOP_1 14 1 }
+    spi_ps_in_control SPI_PS_IN_CONTROL [0xA1B6] Code Same { NUM_INTERP 0 6 PARAM_GEN 6 1 OFFCHIP_PARAM_EN 7 1
         LATE_PC_DEALLOC 8 1 NUM_PRIM_INTERP 9 5 BC_OPTIMIZE_DISABLE 14 1 PS_W32_EN 15 1 }
-    spi_ps_input_cntl SPI_PS_INPUT_CNTL 0xA191 [32] Link Same { OFFSET 0 6 DEFAULT_VAL 8 2 FLAT_SHADE 10 1 ROTATE_PC_PTR 11 1
-        PT_SPRITE_TEX 17 1 FP16_INTERP_MODE 19 1 ATTR0_VALID 24 1 ATTR1_VALID 25 1 }
-    spi_interp_control SPI_INTERP_CONTROL_0 0xA1B5 Link Same { FLAT_SHADE_ENA 0 1 PNT_SPRITE_ENA 1 1 OVRD_X 2 3 OVRD_Y 5 3
-        OVRD_Z 8 3 OVRD_W 11 3 PNT_SPRITE_TOP_1 14 1 }
-    spi_baryc_cntl SPI_BARYC_CNTL 0xA1B8 Link Same { POS_FLOAT_LOCATION 16 2 POS_FLOAT_ULC 20 1 FRONT_FACE_ALL_BITS 24 1 }
-    spi_vs_out_config SPI_VS_OUT_CONFIG 0xA1B1 Link Same { VS_EXPORT_COUNT 1 5 NO_PC_EXPORT 7 1 PRIM_EXPORT_COUNT 8 5 }
-    spi_shader_pos_format SPI_SHADER_POS_FORMAT 0xA1C3 Link Same { POS0 0 4 POS1 4 4 POS2 8 4 POS3 12 4 POS4 16 4 }
-    spi_shader_col_format SPI_SHADER_COL_FORMAT 0xA1C5 Link Same { ALL 0 32 }
-    spi_shader_z_format SPI_SHADER_Z_FORMAT 0xA1C4 Link Same { Z_EXPORT_FORMAT 0 4 }
-    cb_shader_mask CB_SHADER_MASK 0xA08F Link Same { ALL 0 32 }
-    db_shader_control DB_SHADER_CONTROL 0xA203 Link Same { Z_EXPORT_ENABLE 0 1 STENCIL_TEST_VAL_EXPORT 1 1
+    spi_baryc_cntl SPI_BARYC_CNTL [0xA1B8] Link Same { POS_FLOAT_LOCATION 16 2 POS_FLOAT_ULC 20 1
+        FRONT_FACE_ALL_BITS 24 1 }
+    spi_shader_pos_format SPI_SHADER_POS_FORMAT [0xA1C3] Link Same { POS0 0 4 POS1 4 4 POS2 8 4 POS3 12 4 POS4 16 4 }
+    spi_shader_z_format SPI_SHADER_Z_FORMAT [0xA1C4] Link Same { Z_EXPORT_FORMAT 0 4 }
+    spi_shader_col_format SPI_SHADER_COL_FORMAT [0xA1C5] Link Same { ALL 0 32 }
+    db_shader_control DB_SHADER_CONTROL [0xA203] Link Same { Z_EXPORT_ENABLE 0 1 STENCIL_TEST_VAL_EXPORT 1 1
         STENCIL_OP_VAL_EXPORT 2 1 Z_ORDER 4 2 KILL_ENABLE 6 1 COVERAGE_TO_MASK 7 1 MASK_EXPORT_ENABLE 8 1
         EXEC_ON_HIER_FAIL 9 1 EXEC_ON_NOOP 10 1 ALPHA_TO_MASK_DISABLE 11 1 DEPTH_BEFORE_SHADER 12 1
         CONSERVATIVE_Z_EXPORT 13 2 DUAL_QUAD_DISABLE 15 1 PRIMITIVE_ORDERED_PIXEL_SHADER 16 1
         PRE_SHADER_DEPTH_COVERAGE_ENABLE 23 1 }
-    pa_cl_clip_cntl PA_CL_CLIP_CNTL 0xA204 Link Same { UCP_ENA 0 6 CLIP_DISABLE 16 1 DX_CLIP_SPACE_DEF 19 1
+    pa_cl_clip_cntl PA_CL_CLIP_CNTL [0xA204] Link Same { UCP_ENA 0 6 CLIP_DISABLE 16 1 DX_CLIP_SPACE_DEF 19 1
         DX_RASTERIZATION_KILL 22 1 DX_LINEAR_ATTR_CLIP_ENA 24 1 VTE_VPORT_PROVOKE_DISABLE 25 1 ZCLIP_NEAR_DISABLE 26 1
         ZCLIP_FAR_DISABLE 27 1 }
-    pa_cl_vte_cntl PA_CL_VTE_CNTL 0xA206 Link Same { VPORT_ENA 0 6 VTX_XY_FMT 8 1 VTX_Z_FMT 9 1 VTX_W0_FMT 10 1 }
-    pa_cl_vs_out_cntl PA_CL_VS_OUT_CNTL 0xA207 Link Same { CLIP_DIST_ENA 0 8 CULL_DIST_ENA 8 8 USE_VTX_POINT_SIZE 16 1
-        USE_VTX_RENDER_TARGET_INDX 18 1 USE_VTX_VIEWPORT_INDX 19 1 VS_OUT_MISC_VEC_ENA 21 1 VS_OUT_CCDIST0_VEC_ENA 22 1
-        VS_OUT_CCDIST1_VEC_ENA 23 1 VS_OUT_MISC_SIDE_BUS_ENA 24 1 USE_VTX_VRS_RATE 28 1 }
-    pa_su_vtx_cntl PA_SU_VTX_CNTL 0xA2F9 Link Same { PIX_CENTER 0 1 ROUND_MODE 1 2 QUANT_MODE 3 3 }
-    pa_stereo_cntl PA_STEREO_CNTL 0xA210 Link Same { STEREO_MODE 1 4 RT_SLICE_MODE 5 3 RT_SLICE_OFFSET 8 4 VP_ID_MODE 16 3
-        VP_ID_OFFSET 19 4 }
-    pa_sc_mode_cntl_1 PA_SC_MODE_CNTL_1 0xA293 Link Same { WALK_ALIGN8_PRIM_FITS_ST 2 1 WALK_FENCE_ENABLE 3 1
-        SUPERTILE_WALK_ORDER_ENABLE 7 1 TILE_WALK_ORDER_ENABLE 8 1 PS_ITER_SAMPLE 16 1 MULTI_SHADER_ENGINE_PRIM_DISCARD 17 1
-        FORCE_EOV_CNTDWN 25 1 FORCE_EOV_REZ 26 1 }
-    pa_sc_shader_control PA_SC_SHADER_CONTROL 0xA310 Link Same { WAVE_BREAK_REGION_SIZE 5 2 }
-    pa_sc_aa_config PA_SC_AA_CONFIG 0xA2F8 Link Same { COVERAGE_TO_SHADER_SELECT 26 2 }
-    vgt_shader_stages_en VGT_SHADER_STAGES_EN 0xA2D5 Code Or { LS_EN 0 2 HS_EN 2 1 ES_EN 3 2 GS_EN 5 1 VS_EN 6 2
+    pa_cl_vte_cntl PA_CL_VTE_CNTL [0xA206] Link Same { VPORT_ENA 0 6 VTX_XY_FMT 8 1 VTX_Z_FMT 9 1 VTX_W0_FMT 10 1 }
+    pa_cl_vs_out_cntl PA_CL_VS_OUT_CNTL [0xA207] Link Same { CLIP_DIST_ENA 0 8 CULL_DIST_ENA 8 8
+        USE_VTX_POINT_SIZE 16 1 USE_VTX_RENDER_TARGET_INDX 18 1 USE_VTX_VIEWPORT_INDX 19 1 VS_OUT_MISC_VEC_ENA 21 1
+        VS_OUT_CCDIST0_VEC_ENA 22 1 VS_OUT_CCDIST1_VEC_ENA 23 1 VS_OUT_MISC_SIDE_BUS_ENA 24 1 USE_VTX_VRS_RATE 28 1 }
+    pa_stereo_cntl PA_STEREO_CNTL [0xA210] Link Same { STEREO_MODE 1 4 RT_SLICE_MODE 5 3 RT_SLICE_OFFSET 8 4
+        VP_ID_MODE 16 3 VP_ID_OFFSET 19 4 }
+    vgt_gs_onchip_cntl VGT_GS_ONCHIP_CNTL [0xA291] Link Same { ALL 0 32 }
+    pa_sc_mode_cntl_1 PA_SC_MODE_CNTL_1 [0xA293] Link Same { WALK_ALIGN8_PRIM_FITS_ST 2 1 WALK_FENCE_ENABLE 3 1
+        SUPERTILE_WALK_ORDER_ENABLE 7 1 TILE_WALK_ORDER_ENABLE 8 1 PS_ITER_SAMPLE 16 1
+        MULTI_SHADER_ENGINE_PRIM_DISCARD 17 1 FORCE_EOV_CNTDWN 25 1 FORCE_EOV_REZ 26 1 }
+    vgt_primitiveid_en VGT_PRIMITIVEID_EN [0xA2A1] Link Same { PRIMITIVEID_EN 0 1 }
+    vgt_reuse_off VGT_REUSE_OFF [0xA2AD] Link Same { REUSE_OFF 0 1 }
+    vgt_shader_stages_en VGT_SHADER_STAGES_EN [0xA2D5] Code Or { LS_EN 0 2 HS_EN 2 1 ES_EN 3 2 GS_EN 5 1 VS_EN 6 2
         PRIMGEN_EN 13 1 MAX_PRIMGRP_IN_WAVE 15 4 HS_W32_EN 21 1 GS_W32_EN 22 1 VS_W32_EN 23 1 }
-    vgt_primitiveid_en VGT_PRIMITIVEID_EN 0xA2A1 Link Same { PRIMITIVEID_EN 0 1 }
-    vgt_reuse_off VGT_REUSE_OFF 0xA2AD Link Same { REUSE_OFF 0 1 }
-    vgt_gs_onchip_cntl VGT_GS_ONCHIP_CNTL 0xA291 Link Same { ALL 0 32 }
-    ia_multi_vgt_param IA_MULTI_VGT_PARAM_PIPED 0xC258 Link Same { PRIMGROUP_SIZE 0 16 }
-    vgt_strmout_config VGT_STRMOUT_CONFIG 0xA2E5 Link Same { ALL 0 32 }
-    vgt_strmout_buffer_config VGT_STRMOUT_BUFFER_CONFIG 0xA2E6 Link Same { ALL 0 32 }
-    spi_shader_pgm_chksum_vs SPI_SHADER_PGM_CHKSUM_VS 0x2C45 Link Same { ALL 0 32 }
-    spi_shader_pgm_chksum_ps SPI_SHADER_PGM_CHKSUM_PS 0x2C06 Link Same { ALL 0 32 }
-    compute_pgm_rsrc1 COMPUTE_PGM_RSRC1 0x2E12 Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1 IEEE_MODE 23 1
-        FP16_OVFL 26 1 WGP_MODE 29 1 MEM_ORDERED 30 1 FWD_PROGRESS 31 1 }
-    compute_pgm_rsrc2 COMPUTE_PGM_RSRC2 0x2E13 Code Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1 TGID_X_EN 7 1
-        TGID_Y_EN 8 1 TGID_Z_EN 9 1 TG_SIZE_EN 10 1 TIDIG_COMP_CNT 11 2 EXCP_EN_MSB 13 2 LDS_SIZE 15 9 EXCP_EN 24 7 }
-    compute_pgm_rsrc3 COMPUTE_PGM_RSRC3 0x2E28 Link Same { SHARED_VGPR_CNT 0 4 }
-    compute_num_thread COMPUTE_NUM_THREAD 0x2E07 [3] Link Same { NUM_THREAD_FULL 0 16 NUM_THREAD_PARTIAL 16 16 }
-    compute_user_data COMPUTE_USER_DATA 0x2E40 [16] Link Same {}
-    compute_shader_chksum COMPUTE_SHADER_CHKSUM 0x2E2A Link Same { ALL 0 32 }
-    compute_resource_limits COMPUTE_RESOURCE_LIMITS 0x2E15 Link Same { WAVES_PER_SH 0 10 }
-    compute_dispatch_initiator COMPUTE_DISPATCH_INITIATOR 0x2E00 Code Same { CS_W32_EN 15 1 }
+    vgt_strmout_config VGT_STRMOUT_CONFIG [0xA2E5] Link Same { ALL 0 32 }
+    vgt_strmout_buffer_config VGT_STRMOUT_BUFFER_CONFIG [0xA2E6] Link Same { ALL 0 32 }
+    pa_sc_aa_config PA_SC_AA_CONFIG [0xA2F8] Link Same { COVERAGE_TO_SHADER_SELECT 26 2 }
+    pa_su_vtx_cntl PA_SU_VTX_CNTL [0xA2F9] Link Same { PIX_CENTER 0 1 ROUND_MODE 1 2 QUANT_MODE 3 3 }
+    pa_sc_shader_control PA_SC_SHADER_CONTROL [0xA310] Link Same { WAVE_BREAK_REGION_SIZE 5 2 }
+    ia_multi_vgt_param IA_MULTI_VGT_PARAM_PIPED [0xC258] Link Same { PRIMGROUP_SIZE 0 16 }
 }
 
 /// The registers and fields that every hardware stage has, for one stage.
@@ -220,9 +173,13 @@ pub struct StageRegisters {
 
 impl StageRegisters {
     /// The registers of a stage.
-    pub const fn of(stage: Stage) -> &'static Self {
-        match stage {
-            Stage::Vertex => &Self {
+    ///
+    /// # Errors
+    /// A bug: code for a stage whose registers are not in the table.
+    pub fn of(stage: HardwareStage) -> Result<&'static Self> {
+        Ok(match stage {
+            HardwareStage::Hs | HardwareStage::Gs => return Err(no_registers(stage)),
+            HardwareStage::Vs => &Self {
                 user_data: SPI_SHADER_USER_DATA_VS,
                 vgprs: rsrc1_vs::VGPRS,
                 sgprs: rsrc1_vs::SGPRS,
@@ -233,7 +190,7 @@ impl StageRegisters {
                 checksum: SPI_SHADER_PGM_CHKSUM_VS,
                 wave32: vgt_shader_stages_en::VS_W32_EN,
             },
-            Stage::Fragment => &Self {
+            HardwareStage::Ps => &Self {
                 user_data: SPI_SHADER_USER_DATA_PS,
                 vgprs: rsrc1_ps::VGPRS,
                 sgprs: rsrc1_ps::SGPRS,
@@ -244,7 +201,7 @@ impl StageRegisters {
                 checksum: SPI_SHADER_PGM_CHKSUM_PS,
                 wave32: spi_ps_in_control::PS_W32_EN,
             },
-            Stage::Compute => &Self {
+            HardwareStage::Cs => &Self {
                 user_data: COMPUTE_USER_DATA,
                 vgprs: compute_pgm_rsrc1::VGPRS,
                 sgprs: compute_pgm_rsrc1::SGPRS,
@@ -255,37 +212,54 @@ impl StageRegisters {
                 checksum: COMPUTE_SHADER_CHKSUM,
                 wave32: compute_dispatch_initiator::CS_W32_EN,
             },
-        }
+        })
     }
+}
+
+#[cold]
+fn no_registers(stage: HardwareStage) -> Error {
+    Error::bug(format!("the table has no registers of hardware stage {}", stage.key()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metadata::register::FieldPlace;
+    use crate::target::Family;
 
     #[test]
     fn registers_and_fields_do_not_overlap() {
-        let mut numbers: Vec<u32> = TABLE.iter().flat_map(|r| r.first.0..r.first.0 + r.count).collect();
-        let all = numbers.len();
-        numbers.sort_unstable();
-        numbers.dedup();
-        assert_eq!(numbers.len(), all);
-        for info in TABLE {
-            let mut taken = 0u32;
-            for field in info.fields {
-                assert_eq!(field.register, info.first);
-                assert!(field.low + field.width <= 32);
-                let mask = field.max() << field.low;
-                assert_eq!(taken & mask, 0, "{}.{}", info.name, field.name);
-                taken |= mask;
+        for family in Family::ALL {
+            let of = |info: &RegisterInfo| (0..info.count).filter_map(|n| info.first.nth(n).number(family)).collect();
+            let mut numbers: Vec<u32> = TABLE.iter().flat_map::<Vec<u32>, _>(of).collect();
+            let all = numbers.len();
+            numbers.sort_unstable();
+            numbers.dedup();
+            assert_eq!(numbers.len(), all);
+            for info in TABLE {
+                let mut taken = 0u32;
+                for field in info.fields {
+                    assert_eq!(field.register(), info.first);
+                    assert_eq!(taken & field.mask(family), 0, "{}.{}", info.name, field.name);
+                    taken |= field.mask(family);
+                }
             }
         }
     }
 
     #[test]
+    fn rows_are_in_the_order_of_the_first_family_that_has_them() {
+        for (n, family) in Family::ALL.into_iter().enumerate() {
+            let new = |info: &&RegisterInfo| info.numbers[..n].iter().all(Option::is_none);
+            let numbers: Vec<_> = TABLE.iter().filter(new).filter_map(|info| info.first.number(family)).collect();
+            assert!(numbers.is_sorted(), "{family:?}: {numbers:x?}");
+        }
+    }
+
+    #[test]
     fn fields_are_set_in_their_word_and_checked() {
-        let mut registers = RegisterWords::default();
-        registers.set(SPI_SHADER_PGM_RSRC1_VS, 0x082F_0000);
+        let mut registers = RegisterWords::new(Family::Gfx103);
+        registers.set(SPI_SHADER_PGM_RSRC1_VS, 0x082F_0000).unwrap();
         registers.set_field(rsrc1_vs::VGPRS, 63).unwrap();
         registers.set_field(rsrc1_vs::VGPR_COMP_CNT, 3).unwrap();
         assert_eq!(registers.get(SPI_SHADER_PGM_RSRC1_VS), Some(0x0b2f_003f));
@@ -296,9 +270,21 @@ mod tests {
     }
 
     #[test]
+    fn a_field_may_differ_between_families() {
+        assert_eq!(places!([6 2]), [Some(FieldPlace { low: 6, width: 2 })]);
+        let absent = Field::new(SPI_PS_IN_CONTROL, "ABSENT", places!([-]));
+        let mut registers = RegisterWords::new(Family::Gfx103);
+        let refused = registers.set_field(absent, 0).unwrap_err();
+        assert!(refused.to_string().contains("SPI_PS_IN_CONTROL.ABSENT"), "{refused}");
+        assert_eq!((registers.len(), registers.field(absent)), (0, 0));
+        assert_eq!([number!(-), number!(7)], [None, Some(7)]);
+    }
+
+    #[test]
     fn names_count_along_a_row() {
         assert_eq!(COMPUTE_USER_DATA.nth(3).name(), "COMPUTE_USER_DATA_3");
         assert_eq!(CB_SHADER_MASK.name(), "CB_SHADER_MASK");
         assert_eq!(COMPUTE_USER_DATA.nth(16).info().map(|i| i.name), None);
+        assert_eq!(COMPUTE_USER_DATA.nth(u32::MAX).nth(1).number(Family::Gfx103), None);
     }
 }

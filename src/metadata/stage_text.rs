@@ -2,11 +2,11 @@
 //! counts that glue may raise.
 
 use super::fields::MetadataFields;
+use super::interface::StageInterface;
 use super::msgpack::Writer;
-use super::registers::{COMPUTE_NUM_THREAD, RegisterWords, compute_num_thread};
+use super::registers::{RegisterWords, compute_num_thread};
 use super::schema::{KeyScope, MetadataKey, ValueType};
 use crate::fixed::FixedWriter;
-use crate::target::Stage;
 
 /// The encoded text of a stage in the document.
 #[derive(Clone, Debug, Default)]
@@ -38,34 +38,39 @@ impl Counts {
 }
 
 impl StageText {
-    pub(super) fn new(stage: Stage, fields: &MetadataFields, registers: &RegisterWords, hash: [u64; 2]) -> Self {
+    pub(super) fn new(
+        interface: &StageInterface,
+        fields: &MetadataFields,
+        registers: &RegisterWords,
+        hash: [u64; 2],
+    ) -> Self {
+        let hardware = interface.hardware_stage();
         let mut own = Writer::with_capacity(384);
-        own.str(stage.api_key());
+        own.str(interface.stage.api_key());
         own.map(2);
         own.str(".api_shader_hash");
         own.array(2);
         hash.into_iter().for_each(|half| own.uint(half));
         own.str(".hardware_mapping");
         own.array(1);
-        own.str(stage.hardware_name());
+        own.str(hardware.key());
 
         let mut out = Self { shader: own.len(), ..Self::default() };
-        let is_compute = stage == Stage::Compute;
-        own.str(stage.hardware_name());
+        let is_compute = interface.stage.is_dispatched();
+        own.str(hardware.key());
         own.map(fields.len() + if is_compute { 2 } else { 1 });
         for key in MetadataKey::all().filter(|k| k.place() == KeyScope::Stage) {
             match key {
                 MetadataKey::EntryPoint => {
                     own.str(key.name());
-                    own.str(stage.entry_symbol());
+                    own.str(hardware.entry_symbol());
                 }
                 // PAL of 2025 asserts that compute stages have it.
                 MetadataKey::ThreadgroupDimensions if is_compute => {
                     own.str(key.name());
                     own.array(3);
                     for n in 0..3 {
-                        let word = registers.get(COMPUTE_NUM_THREAD.nth(n)).unwrap_or(0);
-                        own.uint(compute_num_thread::NUM_THREAD_FULL.of(word).into());
+                        own.uint(registers.nth_field(compute_num_thread::NUM_THREAD_FULL, n).into());
                     }
                 }
                 _ => {

@@ -31,7 +31,7 @@ pub fn document(
     interface_io::write_generation(&mut out);
     out.str(MetadataKey::HardwareStages.name());
     out.map(1);
-    out.str(interface.stage.hardware_name());
+    out.str(interface.hardware_stage().key());
     // Sorted by name, as LLVM writes them.
     let mut counts: SmallVec<[_; 8]> = counts.iter().map(|(key, value)| (key.name(), value)).collect();
     counts.sort_unstable();
@@ -44,8 +44,8 @@ pub fn document(
     }
     out.str(MetadataKey::Registers.name());
     out.map(registers.len());
-    for (register, word) in registers.iter() {
-        out.uint(register.0.into());
+    for (number, word) in registers.numbered() {
+        out.uint(number.into());
         out.uint(word.into());
     }
     let fields = interface_io::write(&mut out, interface)?;

@@ -14,17 +14,14 @@ use crate::fixed::FixedWriter;
 /// Major and minor version that this writes.
 pub const VERSION: (u32, u32) = (2, 6);
 
-/// From the start of the document to the stages' keys: graphics, and compute. The number of the pipeline's keys and both
-/// halves of the hash are set in place.
-const GRAPHICS: [u8; 114] =
-    *b"\x82\xaeamdpal.version\x92\x02\x06\xb0amdpal.pipelines\x91\x80\xa5.type\xa4VsPs\xa4.api\xa6Vulkan\
-\xb7.internal_pipeline_hash\x92\xcf\0\0\0\0\0\0\0\0\xcf\0\0\0\0\0\0\0\0\xa8.shaders\x82";
-const COMPUTE: [u8; 112] =
-    *b"\x82\xaeamdpal.version\x92\x02\x06\xb0amdpal.pipelines\x91\x80\xa5.type\xa2Cs\xa4.api\xa6Vulkan\
-\xb7.internal_pipeline_hash\x92\xcf\0\0\0\0\0\0\0\0\xcf\0\0\0\0\0\0\0\0\xa8.shaders\x81";
-/// Offset of the number of keys from the start, and of the halves of the hash from the end.
+/// From the start of the document to the pipeline's type. The number of the pipeline's keys is set in place.
+const START: [u8; 44] = *b"\x82\xaeamdpal.version\x92\x02\x06\xb0amdpal.pipelines\x91\x80\xa5.type";
+/// Between the type and the number of shaders. Both halves of the hash are set in place.
+const MIDDLE: [u8; 64] =
+    *b"\xa4.api\xa6Vulkan\xb7.internal_pipeline_hash\x92\xcf\0\0\0\0\0\0\0\0\xcf\0\0\0\0\0\0\0\0\xa8.shaders";
+/// Offset of the number of keys in the first of them, and of the halves of the hash in the second.
 const KEYS: usize = 37;
-const HASH: [usize; 2] = [27, 18];
+const HASH: [usize; 2] = [38, 47];
 /// Keys between the stages' texts and the registers, without the numbers of stages and registers.
 const STAGES: [u8; 17] = *b"\xb0.hardware_stages";
 const REGISTERS: [u8; 12] = *b"\xaa.registers\xde";
@@ -33,7 +30,7 @@ const STRUCTURED: usize = 6;
 
 /// Size of the document in bytes.
 pub fn size(notes: &FinalNotes<'_>) -> usize {
-    let head = if notes.is_compute() { COMPUTE.len() } else { GRAPHICS.len() };
+    let head = START.len() + 1 + notes.shape.pal_type.len() + MIDDLE.len() + 1;
     let texts: usize = notes.stages.iter().map(StageNotes::text_size).sum();
     let numbers =
         notes.pipeline.iter().map(|(key, _)| 1 + key.name().len() + if key.ty() == ValueType::Bool { 1 } else { 5 });
@@ -43,11 +40,7 @@ pub fn size(notes: &FinalNotes<'_>) -> usize {
 
 /// Encodes the document.
 pub(crate) fn write(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
-    if notes.is_compute() {
-        head(&COMPUTE, notes, out);
-    } else {
-        head(&GRAPHICS, notes, out);
-    }
+    head(notes, out);
     notes.stages.iter().for_each(|stage| stage.write_shader(out));
     out.array(&STAGES);
     out.array(&[0x80 | notes.stages.len() as u8]);
@@ -68,16 +61,22 @@ pub(crate) fn write(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
     }
 }
 
-/// Writes the first bytes, with the number of keys and the hash.
-fn head<const N: usize>(bytes: &[u8; N], notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
-    let Some(own) = out.take(N).first_chunk_mut::<N>() else { return };
-    *own = *bytes;
-    own[KEYS] = 0x80 | (STRUCTURED + notes.pipeline.len()) as u8;
+/// Writes everything before the first shader.
+fn head(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
+    let mut start = START;
+    start[KEYS] = 0x80 | (STRUCTURED + notes.pipeline.len()) as u8;
+    out.array(&start);
+    // All types have less than 32 bytes.
+    out.array(&[0xa0 | notes.shape.pal_type.len() as u8]);
+    out.put(notes.shape.pal_type.as_bytes());
+    let mut middle = MIDDLE;
     for (at, half) in HASH.into_iter().zip(notes.hash) {
-        if let Some(place) = own[N - at..].first_chunk_mut() {
+        if let Some(place) = middle[at..].first_chunk_mut() {
             *place = half.to_be_bytes();
         }
     }
+    out.array(&middle);
+    out.array(&[0x80 | notes.stages.len() as u8]);
 }
 
 #[cfg(test)]
@@ -85,6 +84,7 @@ mod tests {
     use super::*;
     use crate::metadata::msgpack::Writer;
     use crate::metadata::schema::{KeyScope, MetadataKey};
+    use crate::target::Family;
 
     #[test]
     fn what_is_written_as_bytes_is_what_the_writer_writes() {
@@ -93,8 +93,10 @@ mod tests {
             write(&mut out);
             out.finish()
         };
-        for (kind, stages, bytes) in [("VsPs", 2, &GRAPHICS[..]), ("Cs", 1, &COMPUTE[..])] {
-            let head = |out: &mut Writer| {
+        for (family, shape) in
+            Family::ALL.into_iter().flat_map(|family| family.shapes().iter().map(move |s| (family, s)))
+        {
+            let before = |out: &mut Writer| {
                 out.map(2);
                 out.str("amdpal.version");
                 out.array(2);
@@ -104,19 +106,23 @@ mod tests {
                 out.array(1);
                 out.map(0);
                 out.str(MetadataKey::Type.name());
-                out.str(kind);
+                out.str(shape.pal_type);
                 out.str(MetadataKey::Api.name());
                 out.str("Vulkan");
                 out.str(MetadataKey::InternalPipelineHash.name());
                 out.array(2);
                 (0..2).for_each(|_| out.uint(u64::MAX));
                 out.str(MetadataKey::Shaders.name());
-                out.map(stages);
+                out.map(0);
             };
-            let mut hashed = bytes.to_vec();
-            HASH.iter().for_each(|at| hashed[bytes.len() - at..][..8].fill(0xff));
-            assert_eq!(written(&head), hashed);
-            assert_eq!(bytes[KEYS], 0x80);
+            let notes = FinalNotes { hash: [u64::MAX; 2], ..FinalNotes::new(family, shape) };
+            let mut bytes = [0; 160];
+            let mut out = FixedWriter::new(&mut bytes);
+            head(&notes, &mut out);
+            let mut expect = written(&before);
+            expect[KEYS] |= STRUCTURED as u8;
+            assert_eq!(bytes[..expect.len()], expect);
+            assert!(bytes[expect.len()..].iter().all(|byte| *byte == 0));
         }
         assert_eq!(written(&|out| out.str(MetadataKey::HardwareStages.name())), STAGES);
         let registers = |out: &mut Writer| {

@@ -44,16 +44,15 @@ pub(super) fn everything_known(
 /// stage's values of constants that are only operands, if it is known which those are.
 pub(super) fn only_for(stage: Stage, known: KnownState, operands: Vec<(u32, u64)>) -> KnownState {
     let KnownState { operands: any, layout, vertex, reads, constants, multiview, sample_shading, colors } = known;
-    let vertex_stage = stage == Stage::Vertex;
     KnownState {
         operands: if any == Known::Unknown { any } else { Known::Known(operands) },
         layout,
-        vertex: if vertex_stage { vertex } else { Known::Unknown },
-        reads: if vertex_stage { reads } else { Known::Unknown },
-        constants: if stage == Stage::Fragment { constants } else { Known::Unknown },
-        multiview: if vertex_stage { multiview } else { Known::Unknown },
-        sample_shading: if stage == Stage::Fragment { sample_shading } else { Known::Unknown },
-        colors: if stage == Stage::Fragment { colors } else { Known::Unknown },
+        vertex: if stage.fetches_attributes() { vertex } else { Known::Unknown },
+        reads: if stage.feeds_the_rasterizer() { reads } else { Known::Unknown },
+        constants: if stage.reads_parameters() { constants } else { Known::Unknown },
+        multiview: if stage.feeds_the_rasterizer() { multiview } else { Known::Unknown },
+        sample_shading: if stage.shades_pixels() { sample_shading } else { Known::Unknown },
+        colors: if stage.shades_pixels() { colors } else { Known::Unknown },
     }
 }
 

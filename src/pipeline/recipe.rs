@@ -23,7 +23,7 @@ use super::known::{everything_known, taken_constants};
 use crate::compile::request::KnownState;
 use crate::compile::{needs_variant, variant};
 use crate::error::{Error, Result};
-use crate::metadata::interface::{ParamConstant, StageInterface, StageKind};
+use crate::metadata::interface::{ParamConstant, StageInterface};
 use crate::state::{Known, PipelineState, ResourceLayout};
 use crate::target::Stage;
 use smallvec::SmallVec;
@@ -288,9 +288,9 @@ impl<'a, S, P: AsRef<StageInterface>> Recipe<'a, S, P> {
 
     /// The places of the vertex and the fragment shader, if there are no others.
     fn pair(&self) -> Option<[usize; 2]> {
-        match self.shaders[..] {
-            [(Stage::Vertex, _), (Stage::Fragment, _)] => Some([0, 1]),
-            [(Stage::Fragment, _), (Stage::Vertex, _)] => Some([1, 0]),
+        match &self.shaders[..] {
+            [(a, _), (b, _)] if a.feeds_the_rasterizer() && b.reads_parameters() => Some([0, 1]),
+            [(a, _), (b, _)] if b.feeds_the_rasterizer() && a.reads_parameters() => Some([1, 0]),
             _ => None,
         }
     }
@@ -298,7 +298,7 @@ impl<'a, S, P: AsRef<StageInterface>> Recipe<'a, S, P> {
 
 /// Whether it is a vertex part with constant parameters.
 fn lists_constants(interface: &StageInterface) -> bool {
-    matches!(&interface.kind, StageKind::Vertex(vertex) if vertex.constants().next().is_some())
+    interface.kind.pre_rasterization().is_some_and(|last| last.constants().next().is_some())
 }
 
 #[cfg(test)]

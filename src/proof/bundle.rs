@@ -185,7 +185,7 @@ impl Bundle {
         let modules = modules.collect::<Result<Vec<_>>>()?;
         let state = read_toml(&folder.join("state.toml"))?;
         let inputs = inputs_file::read(&folder.join("inputs.toml"))?;
-        let compute = manifest.stages.iter().any(|entry| entry.stage == Stage::Compute);
+        let compute = manifest.stages.iter().any(|entry| entry.stage.is_dispatched());
         if manifest.stages.is_empty() || compute != inputs.draw.is_none() {
             let what = "the stages are one compute shader with a grid, or a vertex shader with a draw";
             return Err(Error::malformed(what).at(folder.join("bundle.toml").display().to_string()));

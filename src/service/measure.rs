@@ -67,8 +67,9 @@ impl Cost {
         let pipeline = Document::parse(note::metadata(notes.data)?)?.pipeline;
         let all = submap(&pipeline, MetadataKey::HardwareStages.name())?;
         let mut stages = Vec::new();
-        for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
-            let own = all.map(|all| submap(all, stage.hardware_name())).transpose()?.flatten();
+        for stage in Stage::ALL {
+            let key = target.hardware_stage(stage).key();
+            let own = all.map(|all| submap(all, key)).transpose()?.flatten();
             let Some(own) = own else { continue };
             let number =
                 |key: MetadataKey| get(own, key.name()).and_then(rmpv::Value::as_u64).unwrap_or_default() as u32;

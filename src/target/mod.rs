@@ -1,8 +1,12 @@
-//! Targets of code: GPU, stage, wave size. What differs between families is in the tables of `facts.rs`.
+//! Targets of code: GPU, stage, wave size. What differs between families is in the tables of `facts.rs` and `shape.rs`.
 
 mod facts;
+mod shape;
+mod stage;
 
 pub use facts::{BufferLayout, FamilyFacts};
+pub use shape::{MOST_HARDWARE_STAGES, PipelineShape, ShapeStage};
+pub use stage::{HardwareStage, Stage, StageSet};
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -34,6 +38,13 @@ pub enum Gpu {
 pub enum Family {
     /// RDNA 2.
     Gfx103,
+}
+
+impl Family {
+    /// Number of families; tables by family have this length, and `family as usize` is the index.
+    pub const COUNT: usize = Self::ALL.len();
+    /// Every family, in the order of the variants.
+    pub const ALL: [Self; 1] = [Self::Gfx103];
 }
 
 /// What distinguishes a GPU.
@@ -134,88 +145,6 @@ impl FromStr for Gpu {
     type Err = Error;
     fn from_str(s: &str) -> Result<Self> {
         Self::find(|row| row.name == s, || format!("target {s}"))
-    }
-}
-
-/// An API stage that Dovetail compiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Stage {
-    /// Vertex, on the hardware VS stage.
-    Vertex,
-    /// Fragment, on the hardware PS stage.
-    Fragment,
-    /// Compute.
-    Compute,
-}
-
-impl FromStr for Stage {
-    type Err = Error;
-    fn from_str(s: &str) -> Result<Self> {
-        let all = [Self::Vertex, Self::Fragment, Self::Compute];
-        let found = all.into_iter().find(|stage| stage.name() == s);
-        found.ok_or_else(|| Error::malformed(format!("stage `{s}`: {}", all.map(Self::name).join(", "))))
-    }
-}
-
-impl Stage {
-    /// Name in messages and keys.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Vertex => "vertex",
-            Self::Fragment => "fragment",
-            Self::Compute => "compute",
-        }
-    }
-
-    /// Key of `.hardware_stages` and item of `.hardware_mapping`.
-    pub const fn hardware_name(self) -> &'static str {
-        match self {
-            Self::Vertex => ".vs",
-            Self::Fragment => ".ps",
-            Self::Compute => ".cs",
-        }
-    }
-
-    /// Key of `.shaders`.
-    pub const fn api_key(self) -> &'static str {
-        match self {
-            Self::Vertex => ".vertex",
-            Self::Fragment => ".pixel",
-            Self::Compute => ".compute",
-        }
-    }
-
-    /// Entry symbol that PAL looks up in a final ELF.
-    pub const fn entry_symbol(self) -> &'static str {
-        match self {
-            Self::Vertex => "_amdgpu_vs_main",
-            Self::Fragment => "_amdgpu_ps_main",
-            Self::Compute => "_amdgpu_cs_main",
-        }
-    }
-
-    /// Symbol of the body in an unlinked ELF; a vertex body needs a fetch prolog.
-    pub const fn unlinked_symbol(self) -> &'static str {
-        match self {
-            Self::Vertex => "_amdgpu_vs_main_fetchless",
-            Self::Fragment => "_amdgpu_ps_main",
-            Self::Compute => "_amdgpu_cs_main",
-        }
-    }
-
-    /// Number of user-data SGPRs that the hardware loads (pal-abi 2.3, 2.5).
-    pub const fn max_user_sgprs(self) -> u32 {
-        match self {
-            Self::Vertex | Self::Fragment => 32,
-            Self::Compute => 16,
-        }
-    }
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -12,7 +12,7 @@ use dovetail::link::{EmitGlue, Placement, link};
 use dovetail::metadata::interface::StageKind;
 use dovetail::runtime::{ModuleRef, ShaderInfo};
 use dovetail::state::{Known, PipelineState};
-use dovetail::target::{Gpu, Stage, WaveSize};
+use dovetail::target::{Gpu, HardwareStage, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 use std::fs;
 use std::path::Path;
@@ -107,7 +107,7 @@ pub fn whole(state: &PipelineState) -> ((StageRequest, Unlinked), (StageRequest,
     let StageKind::Fragment(interface) = &fragment.interface.kind else { panic!("a fragment shader") };
     let mut vertex = link_support::vertex();
     (vertex.interface.prolog, vertex.interface.epilog, vertex.joint) = (false, false, false);
-    vertex.symbol = Stage::Vertex.entry_symbol().to_owned();
+    vertex.symbol = HardwareStage::Vs.entry_symbol().to_owned();
     let mut of_vertex = request(Stage::Vertex, module(1));
     of_vertex.known = KnownState {
         operands: Known::Known(Vec::new()),

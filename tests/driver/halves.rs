@@ -59,7 +59,7 @@ fn a_half_holds_to_the_state_it_was_begun_with() {
     let mut part = vertex();
     part.interface.spec_operands = vec![dovetail::kinds::SpecOperand { id: 3, default: 5, bits: 32 }];
     let StageKind::Vertex(interface) = &mut part.interface.kind else { unreachable!() };
-    interface.multiview = true;
+    interface.pre_rasterization.multiview = true;
     let vertex = Object::parse(&part.load_symbol(20, "spec_3_0").build()).unwrap();
     let (state, objects) = (state(), [&vertex]);
     let layout = ResolvedLayout::new(&state.layout).unwrap();

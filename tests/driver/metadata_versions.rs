@@ -54,7 +54,7 @@ fn both_versions_say_the_same() {
         let (words, again) = (registers(&numbers, Gpu::Gfx1030).unwrap(), registers(&names, Gpu::Gfx1030).unwrap());
         for info in TABLE {
             for register in (0..info.count).map(|n| info.first.nth(n)) {
-                let bits = named_bits(register);
+                let bits = named_bits(register, Gpu::default());
                 let word = |words: &RegisterWords| words.get(register).unwrap_or(0);
                 assert_eq!(word(&again), word(&words) & bits, "{}", register.name());
                 compared += u32::from(word(&words) & bits != 0);

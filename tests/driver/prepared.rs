@@ -17,7 +17,7 @@ pub fn shapes() -> Vec<(Vec<Vec<u8>>, PipelineState)> {
     let pair = |vs: Unlinked, fs: Unlinked| vec![vs.build(), fs.build()];
     let mut constant = vertex();
     let StageKind::Vertex(v) = &mut constant.interface.kind else { unreachable!() };
-    v.params.iter_mut().for_each(|p| p.source = ParamSource::Constant(7));
+    v.pre_rasterization.params.iter_mut().for_each(|p| p.source = ParamSource::Constant(7));
     let mut sprite = fragment();
     let StageKind::Fragment(f) = &mut sprite.interface.kind else { unreachable!() };
     f.inputs.push(f.inputs[0].clone());
@@ -31,7 +31,7 @@ pub fn shapes() -> Vec<(Vec<Vec<u8>>, PipelineState)> {
     data.data_relocations.push((8, ABS32_LO, Against::Section(".rodata.cst4".into())));
     let mut whole = vertex();
     (whole.interface.prolog, whole.interface.epilog, whole.joint) = (false, false, false);
-    whole.symbol = whole.interface.stage.entry_symbol().into();
+    whole.symbol = whole.interface.hardware_stage().entry_symbol().into();
     let mut blended = state();
     blended.color.attachments[0].format = "R16G16B16A16_SFLOAT".parse().unwrap();
     blended.color.attachments[0].blend = true;

@@ -16,7 +16,7 @@ use crate::link_support::*;
 use dovetail::metadata::interface::*;
 use dovetail::metadata::registers::*;
 use dovetail::state::{ColorAttachment, PipelineState};
-use dovetail::target::Stage;
+use dovetail::target::HardwareStage;
 
 /// Parts and state.
 pub struct Pipeline {
@@ -66,27 +66,27 @@ impl Pipeline {
 
     /// A number of position vectors, the rest of [`PositionExports`] by `change`.
     fn positions(&mut self, count: u32, change: fn(&mut PositionExports)) {
-        self.v().positions.count = count;
-        change(&mut self.v().positions);
+        self.v().pre_rasterization.positions.count = count;
+        change(&mut self.v().pre_rasterization.positions);
     }
 
     /// The body starts the wave itself, so that no prolog needs the instance id.
     fn no_prolog(&mut self, vgpr_comp_cnt: u32) {
         self.v().vgpr_comp_cnt = vgpr_comp_cnt;
         self.vs().interface.prolog = false;
-        self.vs().symbol = Stage::Vertex.entry_symbol().into();
+        self.vs().symbol = HardwareStage::Vs.entry_symbol().into();
     }
 
     /// The four components of a vertex parameter that are always these bits.
     fn constant(&mut self, bits: [u32; 4]) {
-        for (param, bits) in self.v().params.iter_mut().zip(bits) {
+        for (param, bits) in self.v().pre_rasterization.params.iter_mut().zip(bits) {
             param.source = ParamSource::Constant(bits);
         }
     }
 
     /// As many locations, written by one stage and read by the other.
     fn locations(&mut self, count: u32) {
-        let (params, input) = (self.v().params.clone(), self.f().inputs[0].clone());
+        let (params, input) = (self.v().pre_rasterization.params.clone(), self.f().inputs[0].clone());
         for location in 1..count {
             let semantic = Semantic::Location(location);
             let at = |param: &VertexParam| VertexParam {
@@ -94,7 +94,7 @@ impl Pipeline {
                 source: ParamSource::Vgpr(4 * location + u32::from(param.component)),
                 ..param.clone()
             };
-            self.v().params.extend(params.iter().map(at));
+            self.v().pre_rasterization.params.extend(params.iter().map(at));
             self.f().inputs.push(FragmentInput { semantic, ..input.clone() });
         }
         self.vs().vgprs = 4 * count.max(3);
@@ -102,7 +102,7 @@ impl Pipeline {
 
     /// Both sides have this meaning instead of a location.
     fn semantic(&mut self, semantic: Semantic) {
-        self.v().params.iter_mut().for_each(|param| param.semantic = semantic);
+        self.v().pre_rasterization.params.iter_mut().for_each(|param| param.semantic = semantic);
         self.f().inputs[0].semantic = semantic;
     }
 

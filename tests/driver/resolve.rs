@@ -5,11 +5,10 @@ use dovetail::error::{Error, ErrorKind, FullCompile};
 use dovetail::kinds::{ResourceKind, SpecValue};
 use dovetail::link::{EmitGlue, Object, Placement, link, verify};
 use dovetail::metadata::document::{Document, get};
-use dovetail::metadata::interface::{ResourceUse, ResultSource, StageKind, UserData, VertexInterface};
+use dovetail::metadata::interface::{FetchInterface, ResourceUse, ResultSource, StageKind, UserData};
 use dovetail::metadata::note;
-use dovetail::metadata::registers::{COMPUTE_USER_DATA, HardwareRegister};
 use dovetail::state::{BindingKind, PipelineState, PrimitiveKind, SpecializationEntry};
-use dovetail::target::Stage;
+use dovetail::target::{HardwareStage, Stage};
 use rmpv::Value;
 
 fn linked(part: &Unlinked, state: &PipelineState) -> Result<Vec<u8>, Error> {
@@ -31,10 +30,11 @@ fn number(elf: &[u8], key: &str) -> u64 {
     get(&document(elf).pipeline, key).unwrap().as_u64().unwrap()
 }
 
-fn register(elf: &[u8], register: HardwareRegister) -> Option<u64> {
+/// The word of the register with this dword number.
+fn register(elf: &[u8], number: u32) -> Option<u64> {
     let doc = document(elf);
     let words = get(&doc.pipeline, ".registers").unwrap().as_map().unwrap();
-    words.iter().find(|(k, _)| k.as_u64() == Some(register.0.into())).and_then(|(_, v)| v.as_u64())
+    words.iter().find(|(k, _)| k.as_u64() == Some(number.into())).and_then(|(_, v)| v.as_u64())
 }
 
 /// The literal that a symbol resolves to, and the spill threshold.
@@ -157,15 +157,15 @@ fn a_choice_is_a_move_of_what_the_layout_says() {
 #[test]
 fn user_data_become_pal_numbers() {
     let elf = linked(&compute(), &state()).unwrap();
-    let user: Vec<Option<u64>> = (0..8).map(|n| register(&elf, COMPUTE_USER_DATA.nth(n))).collect();
+    let user: Vec<Option<u64>> = (0..8).map(|n| register(&elf, 0x2E40 + n)).collect();
     let expect = [Some(0x1000_0000), None, Some(0x1000_0006), None, Some(0), Some(11), Some(0x1000_0002), None];
     assert_eq!(user, expect);
     assert_eq!(number(&elf, ".user_data_limit"), 12);
     // USER_SGPR 7, the three ids and the group size, TIDIG_COMP_CNT 1.
-    assert_eq!(register(&elf, HardwareRegister(0x2E13)), Some(7 << 1 | 0b1111 << 7 | 1 << 11));
-    assert_eq!(register(&elf, HardwareRegister(0x2E07)), Some(8));
+    assert_eq!(register(&elf, 0x2E13), Some(7 << 1 | 0b1111 << 7 | 1 << 11));
+    assert_eq!(register(&elf, 0x2E07), Some(8));
     // wave32: (10 - 1) / 8 and (12 - 1) / 8.
-    assert_eq!(register(&elf, HardwareRegister(0x2E12)), Some(0x602C_0000 | 1 | 1 << 6));
+    assert_eq!(register(&elf, 0x2E12), Some(0x602C_0000 | 1 | 1 << 6));
 }
 
 #[test]
@@ -304,8 +304,8 @@ fn per_sample_shading_of_a_body_for_pixels_needs_a_full_compile() {
     (f.per_pixel, f.per_sample) = (false, true);
     let elf = link(&[&vs, &ps.build()], &state, Placement::Adjacent, &EmitGlue).unwrap();
     // PA_SC_MODE_CNTL_1.PS_ITER_SAMPLE and POS_FLOAT_LOCATION.
-    assert_eq!(register(&elf, HardwareRegister(0xA293)), Some(0x0603_018C));
-    assert_eq!(register(&elf, HardwareRegister(0xA1B8)), Some(1 << 24 | 2 << 16));
+    assert_eq!(register(&elf, 0xA293), Some(0x0603_018C));
+    assert_eq!(register(&elf, 0xA1B8), Some(1 << 24 | 2 << 16));
 }
 
 #[test]
@@ -317,31 +317,31 @@ fn views_need_a_body_that_exports_them() {
     let Some(FullCompile::State { item }) = error.full_compile() else { panic!("{error}") };
     assert_eq!(item, "view_mask");
     let StageKind::Vertex(v) = &mut vs.interface.kind else { unreachable!() };
-    v.multiview = true;
-    (v.positions.layer, v.positions.count) = (true, 2);
+    v.pre_rasterization.multiview = true;
+    (v.pre_rasterization.positions.layer, v.pre_rasterization.positions.count) = (true, 2);
     let elf = link(&[&vs.build(), &ps], &state, Placement::Adjacent, &EmitGlue).unwrap();
     // USE_VTX_RENDER_TARGET_INDX and the enable bit of its vector.
-    assert_eq!(register(&elf, HardwareRegister(0xA207)), Some(1 << 18 | 1 << 21 | 1 << 24));
-    assert_eq!(register(&elf, HardwareRegister(0xA1C3)), Some(0x44));
+    assert_eq!(register(&elf, 0xA207), Some(1 << 18 | 1 << 21 | 1 << 24));
+    assert_eq!(register(&elf, 0xA1C3), Some(0x44));
 }
 
 #[test]
 fn rates_and_coverage_have_their_registers() {
     let (mut vs, mut ps) = (vertex(), fragment());
     let StageKind::Vertex(v) = &mut vs.interface.kind else { unreachable!() };
-    (v.positions.shading_rate, v.positions.count) = (true, 2);
+    (v.pre_rasterization.positions.shading_rate, v.pre_rasterization.positions.count) = (true, 2);
     let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
     (f.fully_covered, f.early_fragment_tests, f.post_depth_coverage) = (true, true, true);
     let elf = link(&[&vs.build(), &ps.build()], &state(), Placement::Adjacent, &EmitGlue).unwrap();
-    assert_eq!(register(&elf, HardwareRegister(0xA207)), Some(1 << 21 | 1 << 24 | 1 << 28));
-    assert_eq!(register(&elf, HardwareRegister(0xA2F8)), Some(1 << 26));
-    let depth = register(&elf, HardwareRegister(0xA203)).unwrap();
+    assert_eq!(register(&elf, 0xA207), Some(1 << 21 | 1 << 24 | 1 << 28));
+    assert_eq!(register(&elf, 0xA2F8), Some(1 << 26));
+    let depth = register(&elf, 0xA203).unwrap();
     assert_eq!(depth >> 23 & 1, 1);
     let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
     (f.fully_covered, f.post_depth_coverage) = (false, false);
     let elf = link(&[&vs.build(), &ps.build()], &state(), Placement::Adjacent, &EmitGlue).unwrap();
-    assert_eq!(register(&elf, HardwareRegister(0xA2F8)), Some(0));
-    assert_eq!(register(&elf, HardwareRegister(0xA203)), Some(depth & !(1 << 23)));
+    assert_eq!(register(&elf, 0xA2F8), Some(0));
+    assert_eq!(register(&elf, 0xA203), Some(depth & !(1 << 23)));
 }
 
 #[test]
@@ -351,10 +351,10 @@ fn graphics_registers_follow_from_interfaces_and_state() {
     state.raster.clip_plane_mask = 5;
     let mut vs = vertex();
     let StageKind::Vertex(v) = &mut vs.interface.kind else { unreachable!() };
-    v.positions.count = 3;
-    v.positions.point_size = true;
-    v.positions.clip_distances = 2;
-    v.positions.cull_distances = 1;
+    v.pre_rasterization.positions.count = 3;
+    v.pre_rasterization.positions.point_size = true;
+    v.pre_rasterization.positions.clip_distances = 2;
+    v.pre_rasterization.positions.cull_distances = 1;
     let mut ps = fragment();
     ps.interface.writes_memory = true;
     let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
@@ -381,9 +381,9 @@ fn graphics_registers_follow_from_interfaces_and_state() {
         // The prolog needs the instance id; the seven user SGPRs are fewer than 32.
         (0x2C4B, 7 << 1, "SPI_SHADER_PGM_RSRC2_VS"),
     ] {
-        assert_eq!(register(&elf, HardwareRegister(number)), Some(expect), "{name}");
+        assert_eq!(register(&elf, number), Some(expect), "{name}");
     }
-    assert_eq!(register(&elf, HardwareRegister(0x2C4A)).unwrap() >> 24 & 3, 3, "VGPR_COMP_CNT");
+    assert_eq!(register(&elf, 0x2C4A).unwrap() >> 24 & 3, 3, "VGPR_COMP_CNT");
     assert!(verify(&elf).unwrap().is_ok(), "{:?}", verify(&elf).unwrap().violations);
 }
 
@@ -406,14 +406,13 @@ fn broken_unlinked_elfs_are_refused_by_name() {
     assert!(refused(|p| p.pipeline.push((".colour".into(), Value::from(1)))).contains("unknown key"));
     assert!(refused(|p| p.interface.epilog = true).contains("no s_branch follows"));
     assert!(refused(|p| p.code.clear()).contains("body at 0x0 with 0x0 bytes"));
-    let expectations: [fn(&mut VertexInterface); 2] = [|v| v.awaits_inputs = true, |v| v.takes_address_high = true];
+    let expectations: [fn(&mut FetchInterface); 2] = [|f| f.awaits_inputs = true, |f| f.takes_address_high = true];
     for expect in expectations {
         let mut part = vertex();
-        let StageKind::Vertex(kind) = &mut part.interface.kind else { unreachable!() };
-        expect(kind);
+        expect(part.interface.kind.fetch_mut().expect("a vertex part"));
         assert!(Object::parse(&part.build()).is_ok());
         part.interface.prolog = false;
-        part.symbol = Stage::Vertex.entry_symbol().into();
+        part.symbol = HardwareStage::Vs.entry_symbol().into();
         assert!(Object::parse(&part.build()).unwrap_err().to_string().contains("a body without a prolog expects"));
     }
     let mut joint = fragment();

@@ -14,7 +14,7 @@ use dovetail::metadata::registers::StageRegisters;
 use dovetail::state::{
     BindingLayout, PipelineState, PrimitiveKind, SetLayout, VertexAttribute, VertexBinding, VertexInputState,
 };
-use dovetail::target::{Gpu, Stage};
+use dovetail::target::{Gpu, HardwareStage};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -358,11 +358,12 @@ fn scratch_is_the_waves_own() {
         scene.judge_in(&Arrangement::all(), vulkan, step, EDGES, None);
         for (route, _, elf) in scene.pipelines_in(&[Arrangement::SMALL]) {
             let words = LoadedPipeline::load(&mut Machine::new(Gpu::Gfx1030), &elf).expect("a pipeline").registers;
-            for stage in [Stage::Vertex, Stage::Fragment] {
-                let scratch = words.field(StageRegisters::of(stage).scratch_en);
-                assert_eq!(scratch, 1, "{route}: no scratch in the {stage} stage proves nothing");
+            for stage in [HardwareStage::Vs, HardwareStage::Ps] {
+                let scratch = words.field(StageRegisters::of(stage).expect("its registers").scratch_en);
+                assert_eq!(scratch, 1, "{route}: no scratch in hardware stage {stage:?} proves nothing");
             }
-            parities.insert(words.field(StageRegisters::of(Stage::Vertex).user_sgpr) % 2);
+            let vertex = StageRegisters::of(HardwareStage::Vs).expect("its registers");
+            parities.insert(words.field(vertex.user_sgpr) % 2);
         }
     }
     assert_eq!(parities.len(), 2, "an even and an odd number of user SGPRs");

@@ -152,9 +152,9 @@ fn what_the_other_stage_makes_needless_falls_away() {
         let [StageKind::Vertex(v), StageKind::Fragment(f)] = pair.each_ref().map(|p| &p.object.interface().kind) else {
             panic!("a vertex and a fragment part")
         };
-        let fetched: Vec<u32> = v.inputs.iter().map(|input| input.location).collect();
+        let fetched: Vec<u32> = v.fetch.inputs.iter().map(|input| input.location).collect();
         let read: Vec<(Semantic, u8)> = f.inputs.iter().map(|input| (input.semantic, input.channels)).collect();
-        (fetched, read, v.exported_params, f.constants.clone())
+        (fetched, read, v.pre_rasterization.exported_params, f.constants.clone())
     };
     let at = Semantic::Location;
     assert_eq!(inputs(&early), (vec![0, 1, 2], vec![(at(0), 15), (at(1), 1), (at(3), 3)], 0, vec![]));

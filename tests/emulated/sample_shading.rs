@@ -8,7 +8,7 @@ use dovetail::compile::request::Module;
 use dovetail::compile::variant;
 use dovetail::emu::{LoadedPipeline, Machine};
 use dovetail::link::{Placement, verify};
-use dovetail::metadata::registers::{HardwareRegister, RegisterWords};
+use dovetail::metadata::registers::{RegisterWords, pa_sc_mode_cntl_1, spi_baryc_cntl, spi_ps_input_addr};
 use dovetail::pipeline::{PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use dovetail::state::{ColorAttachment, PipelineState};
 use dovetail::target::{Gpu, Stage, WaveSize};
@@ -127,8 +127,8 @@ fn has_variant(tools: &Toolchain<'_>, module: &Module, state: &PipelineState) ->
 
 /// SPI_PS_INPUT_ADDR, PS_ITER_SAMPLE and POS_FLOAT_LOCATION.
 fn rate(registers: &RegisterWords) -> (u32, u32, u32) {
-    let word = |n| registers.get(HardwareRegister(n)).unwrap_or(0);
-    (word(0xA1B4), word(0xA293) >> 16 & 1, word(0xA1B8) >> 16 & 3)
+    let inputs = registers.field(spi_ps_input_addr::ENA);
+    (inputs, registers.field(pa_sc_mode_cntl_1::PS_ITER_SAMPLE), registers.field(spi_baryc_cntl::POS_FLOAT_LOCATION))
 }
 
 #[test]

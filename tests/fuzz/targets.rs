@@ -219,9 +219,9 @@ fn read_note(bytes: &[u8]) -> Result<()> {
     // A document must survive writing and reading.
     Document::parse(&document.to_bytes()).map_err(|e| Error::bug(format!("written again: {e}")))?;
     for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
-        no_bug(read_unlinked::notes_of(&document, stage))?;
+        no_bug(read_unlinked::notes_of(&document, Gpu::default(), stage))?;
     }
-    no_bug(read_unlinked::interface_of(&document))?;
+    no_bug(read_unlinked::interface_of(&document, Gpu::default()))?;
     Ok(())
 }
 

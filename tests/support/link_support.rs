@@ -69,7 +69,7 @@ pub struct Unlinked {
 impl Unlinked {
     pub fn new(interface: StageInterface, code: Vec<u32>) -> Self {
         let stage = interface.stage;
-        let symbol = if interface.prolog { stage.unlinked_symbol() } else { stage.entry_symbol() };
+        let symbol = interface.body_symbol();
         let registers = match stage {
             Stage::Vertex => vec![(0x2C4A, 0x082C_0000), (0x2C4B, 0)],
             Stage::Fragment => vec![(0x2C0A, 0x022C_0000), (0x2C0B, 0), (0xA1B3, 2), (0xA1B4, 2)],
@@ -105,11 +105,10 @@ impl Unlinked {
     }
 
     pub fn note(&self) -> Vec<u8> {
-        let stage = self.interface.stage;
         let document = write_unlinked::document(
             &self.symbol,
             &MetadataFields::new(),
-            &RegisterWords::default(),
+            &RegisterWords::new(self.interface.target.family()),
             &self.interface,
             &[],
         );
@@ -119,7 +118,11 @@ impl Unlinked {
         set(&mut own, ".scratch_memory_size", self.scratch.into());
         set(&mut own, ".sgpr_count", self.sgprs.into());
         set(&mut own, ".vgpr_count", self.vgprs.into());
-        set(&mut pipeline, ".hardware_stages", Value::Map(vec![(stage.hardware_name().into(), Value::Map(own))]));
+        set(
+            &mut pipeline,
+            ".hardware_stages",
+            Value::Map(vec![(self.interface.hardware_stage().key().into(), Value::Map(own))]),
+        );
         let registers = self.registers.iter().map(|&(r, w)| (r.into(), w.into())).collect();
         set(&mut pipeline, ".registers", Value::Map(registers));
         for (key, value) in &self.pipeline {
@@ -274,9 +277,15 @@ pub fn vertex() -> Unlinked {
         })
         .collect();
     let kind = StageKind::Vertex(VertexInterface {
-        inputs: vec![VertexInput { location: 0, component: 0, count: 4, ty: ComponentType::F32 }],
-        params,
-        positions: PositionExports { count: 1, ..Default::default() },
+        fetch: FetchInterface {
+            inputs: vec![VertexInput { location: 0, component: 0, count: 4, ty: ComponentType::F32 }],
+            ..Default::default()
+        },
+        pre_rasterization: PreRasterizationInterface {
+            params,
+            positions: PositionExports { count: 1, ..Default::default() },
+            ..Default::default()
+        },
         ..Default::default()
     });
     let user = vec![GlobalTable, PerShaderTable, VertexBufferTable, BaseVertex, BaseInstance];

@@ -13,6 +13,7 @@ mod order;
 mod resolve;
 #[path = "../../build/sources.rs"]
 mod sources;
+mod stages;
 #[path = "../support/mod.rs"]
 mod support;
 mod tree;

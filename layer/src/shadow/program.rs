@@ -9,7 +9,6 @@ use dovetail::error::Result;
 use dovetail::ir::{AmdOp, BuiltIn, Interp, Op, Resource, SubgroupOp};
 use dovetail::proof::StageEntry;
 use dovetail::state::PipelineState;
-use dovetail::target::Stage;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -149,7 +148,7 @@ impl Program {
             asked.unwrap_or_else(|| default_wave(used.stage, false))
         };
         self.reads.draw_index |= shader.has(is_draw_index);
-        if used.stage == Stage::Fragment {
+        if used.stage.shades_pixels() {
             shader.live_insts().for_each(|inst| self.reads.note(&inst.op));
         }
         for one in &*shader.resources {

@@ -161,7 +161,7 @@ fn subjects(path: &Path) -> Result<Vec<(String, Subject)>> {
     }
     let subject = |entry: EntryPointInfo| match entry.stage {
         Some(Stage::Compute) => Subject::Kernel { module: module.clone(), entry: entry.name },
-        _ => Subject::Graphics { model: entry.model },
+        Some(Stage::Vertex | Stage::Fragment) | None => Subject::Graphics { model: entry.model },
     };
     Ok(entries.into_iter().map(|entry| (format!("{name} {}", entry.name), subject(entry))).collect())
 }

@@ -179,7 +179,7 @@ fn compute(file: PathBuf, spec: &SpecFile) -> Option<Pipeline> {
         return None;
     }
     let info = read_found_module(&file).and_then(|m| spirv::reflect(&m)).ok()?;
-    if info.cooperative_matrix || !info.entry_points.iter().any(|e| e.stage == Some(Stage::Compute)) {
+    if info.cooperative_matrix || !info.entry_points.iter().any(|e| e.stage.is_some_and(Stage::is_dispatched)) {
         return None;
     }
     let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -301,7 +301,7 @@ fn load(p: &Pipeline) -> Result<Loaded> {
     state.specialization = p.values.iter().map(|&(id, value)| SpecializationEntry { stage: None, id, value }).collect();
     let invocations = shaders
         .iter()
-        .find(|s| s.stage == Stage::Compute)
+        .find(|s| s.stage.is_dispatched())
         .map(|s| s.modes.local_size.iter().map(|&n| u64::from(n)).product());
     Ok(Loaded { modules, state, invocations })
 }

@@ -156,7 +156,8 @@ fn inspect(bytes: &[u8]) -> Result<Report> {
                 report.kind = "unlinked stage ELF";
             }
             // With the names of the fields, which the file does not have. Other generations are shown as they are.
-            if let (Some(shown), Ok(interface)) = (report.metadata.get_mut(INTERFACE_KEY), interface_of(&document)) {
+            let interface = interface_of(&document, report.gpu.unwrap_or_default());
+            if let (Some(shown), Ok(interface)) = (report.metadata.get_mut(INTERFACE_KEY), interface) {
                 report.wave = Some(interface.wave);
                 *shown = serde_json::to_value(interface).map_err(|e| Error::bug(e.to_string()))?;
             }
@@ -242,14 +243,15 @@ fn registers_of(document: &Document, gpu: Gpu) -> Result<Vec<Register>> {
         Some((number(k)?, number(v)?))
     });
     let words = match document.version {
-        Some((3.., _)) => named::registers(document, gpu)?.iter().map(|(register, word)| (register.0, word)).collect(),
+        Some((3.., _)) => named::registers(document, gpu)?.numbered().collect(),
         _ => given.collect::<Vec<_>>(),
     };
     let register = |(number, value)| {
-        let word = Word(number);
-        let fields = word.info().map_or(&[][..], |info| info.fields);
-        let fields = fields.iter().map(|f| (f.name.to_owned(), f.of(value))).collect();
-        Register { number, name: word.name(), value, fields }
+        let known = Word::of_number(gpu.family(), number);
+        let fields = known.and_then(Word::info).map_or(&[][..], |info| info.fields);
+        let fields = fields.iter().map(|f| (f.name.to_owned(), f.of(gpu.family(), value))).collect();
+        let name = known.map_or_else(|| format!("register {number:#x}"), Word::name);
+        Register { number, name, value, fields }
     };
     let mut out: Vec<Register> = words.into_iter().map(register).collect();
     out.sort_by_key(|r| r.number);

@@ -127,7 +127,7 @@ pub fn graphics(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource) -> R
     let discard = merged.rasterization.as_ref().is_some_and(|state| state.rasterizer_discard_enable != 0);
     let mut stages = merged.stages.iter().map(stage_use).collect::<Result<Vec<_>>>()?;
     // If nothing is rasterized, Vulkan ignores the fragment shader.
-    stages.retain(|stage| !(discard && stage.stage == Stage::Fragment));
+    stages.retain(|stage| !(discard && stage.stage.shades_pixels()));
     stages.sort_by_key(|stage| stage.stage);
     let state = PipelineState {
         layout: layout::translate(&merged.layout, source)?,

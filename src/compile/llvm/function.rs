@@ -101,7 +101,7 @@ fn arg_types<'c>(ctx: &'c Context, arg: &EntryArg, stage: Stage) -> Vec<BasicMet
     match arg.class {
         RegClass::Sgpr => vec![i32t.into(); n as usize],
         RegClass::Vgpr if n == 1 => vec![i32t.into()],
-        RegClass::Vgpr if stage == Stage::Fragment => vec![f32t.vec_type(n).into()],
+        RegClass::Vgpr if stage.shades_pixels() => vec![f32t.vec_type(n).into()],
         RegClass::Vgpr => vec![i32t.vec_type(n).into()],
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn read(object: &[u8], interface: &StageInterface) -> Result<MachineC
         functions: vec![body],
         // LLVM aligns loops in the code to lines of the instruction cache.
         align: interface.target.facts().code_line,
-        ..MachineCode::default()
+        ..MachineCode::new(interface.target.family())
     };
     let tables = read_data(&elf, &mut code)?;
     read_patches(&elf, &tables, &mut code).map_err(bug)?;
@@ -146,7 +146,7 @@ fn read_patches(elf: &Elf<'_>, tables: &[Option<usize>], code: &mut MachineCode)
 fn read_note(elf: &Elf<'_>, interface: &StageInterface, code: &mut MachineCode) -> Result<()> {
     let (_, section) = elf.section(NOTE).ok_or_else(|| Error::bug("no section .note"))?;
     let document = Document::parse(note::metadata(section.data)?)?;
-    let notes = read_unlinked::notes_of(&document, interface.stage)?;
+    let notes = read_unlinked::notes_of(&document, interface.target, interface.stage)?;
     if !notes.pipeline.is_empty() {
         return Err(Error::bug(format!("metadata of the whole pipeline: {:?}", notes.pipeline)));
     }

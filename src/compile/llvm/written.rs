@@ -19,7 +19,7 @@ const SYSTEM_VGPRS: u32 = 4;
 pub(super) fn vgprs(interface: &StageInterface, code: &[u8], registers: &RegisterWords) -> Result<Option<RegisterSet>> {
     let mut written = match &interface.kind {
         StageKind::Vertex(vertex) => {
-            let fetched: u32 = vertex.inputs.iter().map(|i| u32::from(i.count) * i.ty.dwords()).sum();
+            let fetched: u32 = vertex.fetch.inputs.iter().map(|i| u32::from(i.count) * i.ty.dwords()).sum();
             first(SYSTEM_VGPRS + fetched)
         }
         StageKind::Fragment(_) => pixel_inputs(registers),

@@ -15,9 +15,8 @@ use super::interpolate;
 use crate::abi::user_data::{self, UserDataNeeds};
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{ArgRole, BuiltIn, DescriptorPart, EntryArg, LowerInfo, Name, Op, RegClass, Shader, Type};
-use crate::metadata::interface::{MAX_JOINT_VGPRS, StageKind};
+use crate::metadata::interface::MAX_JOINT_VGPRS;
 use crate::state::Known;
-use crate::target::Stage;
 use crate::workspace::List;
 
 /// Creates the parameters of the entry block.
@@ -25,7 +24,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     if !shader.block(Shader::ENTRY).params.is_empty() {
         return Err(Error::bug("the entry block has parameters before the entry is lowered"));
     }
-    let inputs = if shader.stage == Stage::Vertex { vertex_inputs(shader)? } else { Vec::new() };
+    let inputs = if shader.stage.fetches_attributes() { vertex_inputs(shader)? } else { Vec::new() };
     let fetch_in_prolog = cx.request.known.vertex == Known::Unknown && !inputs.is_empty();
     let mut needs = needs(shader, cx)?;
     if !inputs.is_empty() {
@@ -39,7 +38,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         shader.add_param(Shader::ENTRY, ty)
     };
 
-    for which in user_data::plan(shader.stage, &needs) {
+    for which in user_data::plan(cx.request.target.hardware_stage(shader.stage), &needs) {
         let role = ArgRole::UserData(Name::of(format_args!("{which:?}")));
         entry.user.push((which, add(shader, RegClass::Sgpr, Type::B32, role)));
     }
@@ -75,8 +74,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     }
     cx.interface.entry_sgprs = sgprs;
     cx.interface.prolog = fetch_in_prolog;
-    if let StageKind::Vertex(v) = &mut cx.interface.kind {
-        v.inputs = if fetch_in_prolog { inputs } else { Vec::new() };
+    if let Some(fetch) = cx.interface.kind.fetch_mut() {
+        fetch.inputs = if fetch_in_prolog { inputs } else { Vec::new() };
     }
     cx.entry = entry;
     shader.lower = Some(LowerInfo {

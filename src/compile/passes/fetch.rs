@@ -7,7 +7,7 @@ use super::prelude::Prelude;
 use crate::abi::fetch::{FetchLoad, FetchPlan, FetchedDword, VertexIndex};
 use crate::error::{Error, Result};
 use crate::ir::{Align, AluOp, AmdOp, Bits, FpFlags, Op, Shader, Type, Value};
-use crate::metadata::interface::{StageKind, UserData};
+use crate::metadata::interface::UserData;
 use crate::state::VertexInputState;
 use smallvec::SmallVec;
 
@@ -34,7 +34,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, state: &VertexI
     cx.entry.fetched = fetched;
     prelude.place(shader);
     let by_instance = |l: &FetchLoad| !matches!(l.index, VertexIndex::Vertex | VertexIndex::Instance { divisor: 0 });
-    if let StageKind::Vertex(v) = &mut cx.interface.kind
+    if let Some(v) = cx.interface.kind.vertex_mut()
         && plan.loads.iter().any(by_instance)
     {
         v.vgpr_comp_cnt = 3;

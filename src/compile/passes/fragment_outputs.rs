@@ -14,15 +14,14 @@ use super::fragment_exports;
 use super::outputs::{self, Outputs, stored};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, Op, OutputSlot, Shader, Type};
-use crate::metadata::interface::{ColorOutput, FragmentInterface, ResultSource, StageKind};
+use crate::metadata::interface::{ColorOutput, FragmentInterface, ResultSource};
 use crate::workspace::List;
 use std::collections::BTreeMap;
 
 /// Lowers the outputs of a fragment shader.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outputs) -> Result<()> {
-    let StageKind::Fragment(interface) = &mut cx.interface.kind else {
-        return Err(Error::bug("fragment outputs of another stage"));
-    };
+    let interface = cx.interface.kind.fragment_mut();
+    let interface = interface.ok_or_else(|| Error::bug("fragment outputs of another stage"))?;
     interface.writes_depth = outputs.has(OutputSlot::FragDepth);
     interface.writes_stencil = outputs.has(OutputSlot::FragStencilRef);
     interface.writes_sample_mask = outputs.has(OutputSlot::SampleMask);

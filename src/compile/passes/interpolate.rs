@@ -27,7 +27,7 @@ use crate::ir::{
     AluOp, AmdOp, Bits, Builder, BuiltIn, DerivativeKind, Inst, Interp, InterpPlace, LaneOp, NumericKind, Op, Shader,
     Type, Value,
 };
-use crate::metadata::interface::{ComponentType, FragmentInput, Semantic, StageKind};
+use crate::metadata::interface::{ComponentType, FragmentInput, Semantic};
 use crate::reloc::symbol::LinkSymbol;
 use crate::state::PrimitiveKind;
 use crate::target::WaveSize;
@@ -87,9 +87,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         let detail = format!("{special} that are not interpolated, the hardware has {MAX_SPECIAL}");
         return Err(Error::unsupported("inputs of each vertex", detail));
     }
-    let StageKind::Fragment(interface) = &mut cx.interface.kind else {
-        return Err(Error::bug("fragment inputs of another stage"));
-    };
+    let interface = cx.interface.kind.fragment_mut();
+    let interface = interface.ok_or_else(|| Error::bug("fragment inputs of another stage"))?;
     interface.inputs = attributes
         .iter()
         .map(|(a, channels)| FragmentInput {

@@ -27,11 +27,11 @@ const MAX_SHARED: u32 = 1 << 16;
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     let size = shader.modes.local_size;
     let invocations = size.iter().fold(1u32, |n, d| n.saturating_mul(*d));
-    if shader.stage == Stage::Compute && !(1..=MAX_WORKGROUP).contains(&invocations) {
+    if shader.stage.has_workgroups() && !(1..=MAX_WORKGROUP).contains(&invocations) {
         let detail = format!("{size:?}, in all 1 to {MAX_WORKGROUP} invocations");
         return Err(Error::unsupported("workgroup size", detail));
     }
-    if shader.stage != Stage::Compute && shader.shared_bytes > 0 {
+    if !shader.stage.has_workgroups() && shader.shared_bytes > 0 {
         return Err(Error::malformed(format!("workgroup memory in a {} shader", shader.stage)));
     }
     if shader.shared_bytes > MAX_SHARED {

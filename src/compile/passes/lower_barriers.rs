@@ -14,7 +14,7 @@
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{Builder, FenceOrder, MemoryClasses, Op, Scope, Shader};
-use crate::target::{Stage, WaveSize};
+use crate::target::WaveSize;
 
 /// Splits every barrier.
 ///
@@ -24,7 +24,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     if !shader.has(|op| matches!(op, Op::Barrier { .. } | Op::Fence { .. })) {
         return Ok(());
     }
-    let waits = shader.stage == Stage::Compute;
+    let waits = shader.stage.has_workgroups();
     rewrite(shader, |b, inst| match inst.op {
         Op::Barrier { exec, memory, order, classes } => {
             if matches!(order, FenceOrder::Release | FenceOrder::AcqRel) {

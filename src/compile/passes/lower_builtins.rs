@@ -15,7 +15,6 @@ use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{Access, Align, AluOp, AmdOp, BufferKind, Builder, BuiltIn, LaneOp, Modes, Op, Shader, Type, Value};
 use crate::metadata::interface::{StageKind, UserData};
 use crate::reloc::symbol::LinkSymbol;
-use crate::target::Stage;
 
 /// Byte offset of the sample positions' buffer descriptor in the global table (pal-abi 4).
 const SAMPLE_POSITIONS: u64 = 48 * 4;
@@ -157,7 +156,7 @@ impl BuiltInReader<'_, '_> {
             | B::BaryCoordNoPersp
             | B::BaryCoordPullModel => {
                 let stage = self.b.shader.stage;
-                if stage == Stage::Fragment {
+                if stage.shades_pixels() {
                     return Ok(None);
                 }
                 return Err(Error::unsupported(

@@ -53,7 +53,7 @@ fn derivative(b: &mut Builder<'_>, kind: DerivativeKind, v: Value) -> Result<Val
     let difference = b.convert(AluOp::ZExt, difference, Type::B32);
     let whole = match b.shader.stage {
         Stage::Fragment => b.value(Op::Target(AmdOp::Lane(LaneOp::Wqm)), &[difference], Type::B32),
-        _ => difference,
+        Stage::Vertex | Stage::Compute => difference,
     };
     Ok(b.convert(AluOp::Trunc, whole, ty))
 }

@@ -14,14 +14,14 @@ use super::lower_atomics;
 use crate::error::Result;
 use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{AluOp, AmdOp, BlockCall, Builder, Inst, LaneOp, Merge, Op, Shader, Terminator, Type, Value};
-use crate::target::{Stage, WaveSize};
+use crate::target::WaveSize;
 
 /// Adds the branches and the flags.
 ///
 /// # Errors
 /// None but bugs.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
-    let helpers = shader.stage == Stage::Fragment;
+    let helpers = shader.stage.shades_pixels();
     if helpers && shader.has(Op::writes_by_descriptor) {
         for inst in shader.insts.iter_mut().filter(|inst| inst.op.writes_by_descriptor()) {
             inst.op.descriptor_access_mut().into_iter().for_each(|access| access.live_only = true);

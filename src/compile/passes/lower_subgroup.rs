@@ -186,7 +186,7 @@ fn operation(b: &mut Builder<'_>, op: SubgroupOp, inst: &Inst, wave: WaveSize, s
 
 /// In a fragment shader, makes helper lanes of the quads compute the operand too.
 fn in_whole_quads(b: &mut Builder<'_>, v: Value, stage: Stage) -> Value {
-    if stage == Stage::Fragment { moved(b, v, |b, p| amd(b, LaneOp::Wqm, &[p])) } else { v }
+    if stage.shades_pixels() { moved(b, v, |b, p| amd(b, LaneOp::Wqm, &[p])) } else { v }
 }
 
 fn quad_broadcast(b: &mut Builder<'_>, v: Value, lane: Value) -> Value {
@@ -289,8 +289,8 @@ fn builtin_value(
     Some(match builtin {
         BuiltIn::SubgroupSize => b.c32(wave.lanes()),
         BuiltIn::SubgroupLocalInvocationId => lane_id(b, wave),
-        BuiltIn::NumSubgroups if stage == Stage::Compute => b.c32(workgroup.div_ceil(wave.lanes())),
-        BuiltIn::SubgroupId if stage == Stage::Compute => {
+        BuiltIn::NumSubgroups if stage.has_workgroups() => b.c32(workgroup.div_ceil(wave.lanes())),
+        BuiltIn::SubgroupId if stage.has_workgroups() => {
             let (index, shift) = (local_id::lane_order(b), b.c32(wave.lanes().trailing_zeros()));
             let wave_number = b.alu(AluOp::LShr, &[index, shift]);
             amd(b, LaneOp::ReadFirstLane, &[wave_number])

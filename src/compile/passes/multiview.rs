@@ -11,11 +11,10 @@
 use super::context::PassContext;
 use crate::error::{Error, Result};
 use crate::ir::{BlockId, Builder, BuiltIn, NumericKind, Op, OutputSlot, Shader, Terminator, Type};
-use crate::metadata::interface::StageKind;
 
 /// Stores the view as the layer at every return.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
-    let StageKind::Vertex(interface) = &mut cx.interface.kind else { return Ok(()) };
+    let Some(interface) = cx.interface.kind.pre_rasterization_mut() else { return Ok(()) };
     if cx.request.known.multiview.get() != Some(&true) {
         return Ok(());
     }

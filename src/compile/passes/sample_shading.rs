@@ -9,12 +9,11 @@ use super::context::PassContext;
 use crate::error::Result;
 use crate::ir::Shader;
 use crate::ir::sample_shading::{FragmentRead, SampleEffect, move_to_sample};
-use crate::metadata::interface::StageKind;
 use crate::state::ColorState;
 
 /// Decides, and moves the inputs.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
-    let StageKind::Fragment(interface) = &mut cx.interface.kind else { return Ok(()) };
+    let Some(interface) = cx.interface.kind.fragment_mut() else { return Ok(()) };
     let has = |effect| shader.live_insts().filter_map(|i| FragmentRead::of(&i.op)).any(|r| r.effect() == effect);
     let known = &cx.request.known;
     let asked = known.sample_shading.get() == Some(&true) || known.colors.get().is_some_and(ColorState::shades_samples);

@@ -18,7 +18,7 @@ use crate::abi::params::{ParamPlan, ParamVectors, Supply};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, OutputSlot, Shader, Type, Value};
 use crate::metadata::interface::{
-    ComponentType, FragmentReads, ParamConstant, ParamSource, Semantic, StageKind, VertexInterface, VertexParam,
+    ComponentType, FragmentReads, ParamConstant, ParamSource, PreRasterizationInterface, Semantic, VertexParam,
 };
 use crate::workspace::List;
 use std::collections::BTreeMap;
@@ -48,9 +48,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
     let reads = cx.request.known.reads.get();
     let reads_primitive_id = reads.is_some_and(|r| r.inputs.iter().any(|i| i.semantic == Semantic::PrimitiveId));
     let channels = channels(outputs, reads_primitive_id)?;
-    let StageKind::Vertex(interface) = &mut cx.interface.kind else {
-        return Err(Error::bug("vertex outputs of another stage"));
-    };
+    let vertex = cx.interface.kind.vertex_mut().ok_or_else(|| Error::bug("vertex outputs of another stage"))?;
+    let interface = &mut vertex.pre_rasterization;
     interface.positions = plan.summary;
     for (block, stores) in outputs.ends.iter() {
         let mut b = Builder::new(shader, *block);
@@ -59,8 +58,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
     match reads {
         Some(reads) => {
             if reads_primitive_id {
-                interface.uses_primitive_id = true;
-                interface.vgpr_comp_cnt = interface.vgpr_comp_cnt.max(2);
+                vertex.uses_primitive_id = true;
+                vertex.vgpr_comp_cnt = vertex.vgpr_comp_cnt.max(2);
             }
             interface.made_for = Some(reads.clone());
             export(shader, interface, outputs, &channels, reads, primitive_id)
@@ -76,7 +75,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
 /// Returns the values that are not constant.
 fn give_back(
     shader: &mut Shader,
-    interface: &mut VertexInterface,
+    interface: &mut PreRasterizationInterface,
     outputs: &Outputs,
     channels: &[Channel],
     primitive_id: Value,
@@ -100,7 +99,7 @@ fn give_back(
 /// Exports the parameters that the fragment shader reads.
 fn export(
     shader: &mut Shader,
-    interface: &mut VertexInterface,
+    interface: &mut PreRasterizationInterface,
     outputs: &Outputs,
     channels: &[Channel],
     reads: &FragmentReads,

@@ -75,7 +75,7 @@ impl InputSource {
 pub fn input(stage: Stage, builtin: Spv, component: u32, place: InterpPlace) -> InputSource {
     use BuiltIn as B;
     let c = component.min(255) as u8;
-    if let Some((ours, place)) = barycentric_pair(builtin).filter(|_| stage == Stage::Fragment && c < 2) {
+    if let Some((ours, place)) = barycentric_pair(builtin).filter(|_| stage.shades_pixels() && c < 2) {
         return InputSource::BuiltIn(ours, c + 1, place);
     }
     let (ours, components) = match (stage, builtin) {

@@ -168,7 +168,7 @@ fn components(cx: &Cx<'_>, id: u32, ty: TypeId, wide: Wide) -> Result<Components
     let decor = Decor::of(cx, id, None, None);
     let block = struct_id(cx, id);
     // No Vulkan interface reaches a compute shader, so locations mean nothing there, and may be missing.
-    let counted = decor.builtin.is_some() || cx.b.shader.stage == Stage::Compute;
+    let counted = decor.builtin.is_some() || cx.b.shader.stage.is_dispatched();
     let location = decor.location.or(counted.then_some(0));
     let mut walk = Walk { cx, wide, vertex: 0, location, out: Components::with_capacity(cx.types.leaf_count(ty)?) };
     match *cx.types.get(ty) {
@@ -282,11 +282,11 @@ impl Cx<'_> {
         self.spend(at.len())?;
         let stage = self.b.shader.stage;
         let first = self.interface.input_leaves.len();
-        let wide = if stage == Stage::Vertex { Wide::Channels } else { Wide::Dwords };
+        let wide = if stage.fetches_attributes() { Wide::Channels } else { Wide::Dwords };
         for (&leaf, c) in at.iter().zip(components(self, id, ty, wide)?) {
             let source = match c.decor.builtin {
                 Some(b) => builtins::input(stage, b, c.component, place(&c.decor)),
-                None if stage == Stage::Compute => {
+                None if stage.is_dispatched() => {
                     let why = "a compute shader that uses an input without a built-in: no stage comes before it";
                     return Err(Error::malformed(why));
                 }
@@ -301,11 +301,11 @@ impl Cx<'_> {
             // the position that of a sample. Vulkan exempts only `Centroid` on `FragCoord`.
             let position = c.decor.sample && c.decor.builtin == Some(spirv::BuiltIn::FragCoord);
             let asks = position || source.read().is_some_and(|read| read.effect() == SampleEffect::Asks);
-            self.b.shader.modes.per_sample |= asks && stage == Stage::Fragment;
+            self.b.shader.modes.per_sample |= asks && stage.shades_pixels();
             self.interface.input_leaves.push((leaf, source));
         }
         let leaves = first..self.interface.input_leaves.len();
-        if stage == Stage::Vertex {
+        if stage.fetches_attributes() {
             self.interface.check_widths(leaves.clone())?;
         }
         self.interface.inputs.push(Input { ty, leaves, local: None });
@@ -566,7 +566,7 @@ fn interpolation(cx: &Cx<'_>, stage: Stage, c: &Component) -> Interp {
     if c.decor.per_vertex || c.decor.explicit {
         return Interp::Vertex(c.vertex);
     }
-    if stage != Stage::Fragment || c.decor.flat || !float {
+    if !stage.reads_parameters() || c.decor.flat || !float {
         return Interp::Flat;
     }
     Interp::At { perspective: !c.decor.no_perspective, place: place(&c.decor) }

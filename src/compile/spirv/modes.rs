@@ -24,7 +24,7 @@ pub fn apply(cx: &mut Cx<'_>, function: u32) -> Result<()> {
             return Err(Error::malformed(why));
         }
         Stage::Compute => workgroup_size(cx)?,
-        _ => {}
+        Stage::Vertex | Stage::Fragment => {}
     }
     Ok(())
 }

@@ -6,7 +6,6 @@ use super::float::FloatOps;
 use super::operands::{result_component, set_result, words};
 use crate::error::Result;
 use crate::ir::{AluOp, DerivativeKind, FenceOrder, MemoryClasses, Op as IrOp, Scope, Type};
-use crate::target::Stage;
 use spirv::{MemorySemantics, Op};
 
 /// Translates one of these instructions; false if it is not one.
@@ -53,10 +52,11 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
 /// # Errors
 /// Malformed: it has none.
 pub fn helpers(cx: &Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
-    match cx.b.shader.stage {
-        Stage::Fragment => Ok(()),
-        stage => Err(inst.malformed(format!("a {stage} shader has no helper invocations"))),
+    let stage = cx.b.shader.stage;
+    if !stage.shades_pixels() {
+        return Err(inst.malformed(format!("a {stage} shader has no helper invocations")));
     }
+    Ok(())
 }
 
 /// Orders memory accesses, if the semantics require an order.

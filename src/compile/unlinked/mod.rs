@@ -15,7 +15,7 @@ use crate::elf::Elf;
 use crate::error::{Context, Error, Result};
 use crate::isa::{Isa, LinkWords};
 use crate::metadata::document::{Document, get};
-use crate::metadata::interface::{StageInterface, StageKind};
+use crate::metadata::interface::StageInterface;
 use crate::metadata::{interface_io, note, write_unlinked};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
@@ -29,9 +29,9 @@ pub fn write(mut code: MachineCode, mut interface: StageInterface) -> Result<Sta
         let words = &Isa::of(interface.target).words;
         end_body(words, &mut code)?;
         if interface.prolog
-            && let StageKind::Vertex(vertex) = &mut interface.kind
+            && let Some(fetch) = interface.kind.fetch_mut()
         {
-            (vertex.awaits_inputs, vertex.takes_address_high) = (code.awaits_inputs, code.takes_address_high);
+            (fetch.awaits_inputs, fetch.takes_address_high) = (code.awaits_inputs, code.takes_address_high);
         }
         if interface.epilog {
             add_joint(words, &mut code)?;

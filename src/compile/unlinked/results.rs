@@ -7,7 +7,7 @@
 use crate::compile::backend::Results;
 use crate::error::{Error, Result};
 use crate::metadata::interface::{
-    FragmentInterface, ParamSource, ResultSource, StageInterface, StageKind, VertexParam,
+    FragmentInterface, ParamSource, ResultSource, StageInterface, StageKind, VertexInterface, VertexParam,
 };
 
 /// Replaces result numbers by sources, and removes undefined results.
@@ -16,9 +16,9 @@ use crate::metadata::interface::{
 /// Bug: a constant parameter of a vertex shader, which the passes would have listed.
 pub(super) fn place(interface: &mut StageInterface, results: &Results) -> Result<()> {
     match &mut interface.kind {
-        StageKind::Vertex(vertex) => {
-            let placed = std::mem::take(&mut vertex.params).into_iter().map(|param| place_param(param, results));
-            vertex.params = placed.filter_map(Result::transpose).collect::<Result<_>>()?;
+        StageKind::Vertex(VertexInterface { pre_rasterization: last, .. }) => {
+            let placed = std::mem::take(&mut last.params).into_iter().map(|param| place_param(param, results));
+            last.params = placed.filter_map(Result::transpose).collect::<Result<_>>()?;
         }
         StageKind::Fragment(fragment) => place_outputs(fragment, results),
         StageKind::Compute(_) => {}

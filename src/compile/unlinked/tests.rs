@@ -11,10 +11,10 @@ use crate::isa::Isa;
 use crate::isa::{self, RegisterSet};
 use crate::metadata::document::{Document, get};
 use crate::metadata::interface::{
-    ColorOutput, ComponentType, ComputeInterface, FragmentInterface, ResultSource, StageInterface, StageKind,
-    VertexInput, VertexInterface,
+    ColorOutput, ComponentType, ComputeInterface, FetchInterface, FragmentInterface, ResultSource, StageInterface,
+    StageKind, VertexInput, VertexInterface,
 };
-use crate::metadata::registers::{HardwareRegister, RegisterWords};
+use crate::metadata::registers::{RegisterWords, SPI_SHADER_PGM_RSRC1_VS};
 use crate::metadata::schema::MetadataKey;
 use crate::metadata::{note, read_unlinked};
 use crate::reloc::kind::RelocKind;
@@ -24,7 +24,10 @@ use crate::target::{Gpu, Stage, WaveSize};
 fn interface(stage: Stage, epilog: bool) -> StageInterface {
     let input = VertexInput { location: 2, component: 0, count: 3, ty: ComponentType::F32 };
     let kind = match stage {
-        Stage::Vertex => StageKind::Vertex(VertexInterface { inputs: vec![input], ..Default::default() }),
+        Stage::Vertex => StageKind::Vertex(VertexInterface {
+            fetch: FetchInterface { inputs: vec![input], ..Default::default() },
+            ..Default::default()
+        }),
         Stage::Fragment => StageKind::Fragment(FragmentInterface { depth_mode: DepthMode::Less, ..Default::default() }),
         Stage::Compute => StageKind::Compute(ComputeInterface { local_size: [64, 1, 1], ..Default::default() }),
     };
@@ -33,7 +36,7 @@ fn interface(stage: Stage, epilog: bool) -> StageInterface {
         stage,
         wave: WaveSize::W64,
         entry_point: "main".into(),
-        prolog: stage == Stage::Vertex,
+        prolog: stage.fetches_attributes(),
         epilog,
         user_data: vec![],
         entry_sgprs: 1,
@@ -45,6 +48,11 @@ fn interface(stage: Stage, epilog: bool) -> StageInterface {
         writes_memory: false,
         kind,
     }
+}
+
+/// Symbol of a body before a joint.
+fn body_symbol(stage: Stage) -> &'static str {
+    Gpu::default().hardware_stage(stage).unlinked_symbol()
 }
 
 /// Four instructions that load a relocated value and the address of a table; with an epilog the body ends at its start.
@@ -64,7 +72,7 @@ fn code(stage: Stage, epilog: bool) -> MachineCode {
     MachineCode {
         align: 0,
         code: words.iter().flat_map(|w: &u32| w.to_le_bytes()).collect(),
-        functions: vec![FunctionSymbol { symbol: stage.unlinked_symbol().into(), start: 0, size }],
+        functions: vec![FunctionSymbol { symbol: body_symbol(stage).into(), start: 0, size }],
         constants: vec![
             ConstantData { bytes: (0..64).collect(), align: 16, entry: None },
             ConstantData { bytes: vec![7; 32], align: 8, entry: Some(8) },
@@ -78,7 +86,7 @@ fn code(stage: Stage, epilog: bool) -> MachineCode {
             Patch { offset: 12, kind: RelocKind::Rel32Lo, target: PatchTarget::Table(1) },
         ],
         counts: [(MetadataKey::VgprCount, 6), (MetadataKey::SgprCount, 9), (MetadataKey::ScratchMemorySize, 0)].into(),
-        registers: RegisterWords::default(),
+        registers: RegisterWords::new(Gpu::default().family()),
         awaits_inputs: false,
         takes_address_high: false,
         results: Results::InOrder,
@@ -104,7 +112,7 @@ fn llvm_s_tools_accept_every_stage() {
         for wanted in [
             "AMDGPU - PAL",
             "gfx1030",
-            stage.unlinked_symbol(),
+            body_symbol(stage),
             "doff_0_3_b",
             "NT_AMDGPU_METADATA",
             ".rodata.cst8",
@@ -128,7 +136,7 @@ fn what_is_written_is_what_is_read() {
     let elf = write(code(stage, epilog), interface(stage, epilog)).unwrap().0;
     let file = Elf::parse(&elf).unwrap();
     let (_, text) = file.section(".text").unwrap();
-    let body = file.symbols.iter().find(|s| s.name == stage.unlinked_symbol()).unwrap();
+    let body = file.symbols.iter().find(|s| s.name == body_symbol(stage)).unwrap();
     // The branch is after the body's symbol.
     assert_eq!(body.size + 4, text.data.len() as u64);
     assert_eq!(text.data[body.size as usize..], Isa::of(Gpu::Gfx1030).words.branch.to_le_bytes());
@@ -157,8 +165,11 @@ fn several_functions_are_several_symbols() {
 
 #[test]
 fn a_body_without_instructions_gets_one() {
-    let symbol = Stage::Fragment.unlinked_symbol().into();
-    let empty = MachineCode { functions: vec![FunctionSymbol { symbol, start: 0, size: 0 }], ..MachineCode::default() };
+    let symbol = body_symbol(Stage::Fragment).into();
+    let empty = MachineCode {
+        functions: vec![FunctionSymbol { symbol, start: 0, size: 0 }],
+        ..MachineCode::new(Gpu::default().family())
+    };
     let elf = write(empty, interface(Stage::Fragment, true)).unwrap().0;
     let listing = tool("llvm-objdump-19", &["-d"], &elf);
     let lines: Vec<_> = listing.lines().filter(|l| l.contains("//")).collect();
@@ -169,7 +180,7 @@ fn a_body_without_instructions_gets_one() {
 fn the_note_carries_interface_counts_and_registers() {
     let interface = interface(Stage::Vertex, true);
     let mut code = code(Stage::Vertex, true);
-    code.registers.set(HardwareRegister(0x2c4a), 0x082c_0000);
+    code.registers.set(SPI_SHADER_PGM_RSRC1_VS, 0x082c_0000).unwrap();
     code.simplified = Some("too long".into());
     code.fallback = Some("a feature".into());
     let elf = write(code, interface.clone()).unwrap();
@@ -177,9 +188,9 @@ fn the_note_carries_interface_counts_and_registers() {
     assert_eq!(Remarks::of(&elf).unwrap(), remarks);
     let file = Elf::parse(&elf.0).unwrap();
     let document = Document::parse(note::metadata(file.section(".note").unwrap().1.data).unwrap()).unwrap();
-    assert_eq!(read_unlinked::interface_of(&document).unwrap(), interface);
-    let notes = read_unlinked::notes_of(&document, Stage::Vertex).unwrap();
-    assert_eq!(notes.registers.iter().collect::<Vec<_>>(), [(HardwareRegister(0x2c4a), 0x082c_0000)]);
+    assert_eq!(read_unlinked::interface_of(&document, Gpu::default()).unwrap(), interface);
+    let notes = read_unlinked::notes_of(&document, Gpu::default(), Stage::Vertex).unwrap();
+    assert_eq!(notes.registers.numbered().collect::<Vec<_>>(), [(0x2c4a, 0x082c_0000)]);
     assert_eq!(notes.stage[&MetadataKey::SgprCount], 9);
     // Keys in the order of LLVM's writer.
     let stages = get(&document.pipeline, ".hardware_stages").unwrap().to_string();
@@ -217,7 +228,9 @@ fn results_are_listed_where_the_code_leaves_them() {
         let elf = write(code, interface.clone()).unwrap().0;
         let file = Elf::parse(&elf).unwrap();
         let document = Document::parse(note::metadata(file.section(".note").unwrap().1.data).unwrap()).unwrap();
-        let StageKind::Fragment(read) = read_unlinked::interface_of(&document).unwrap().kind else { panic!() };
+        let StageKind::Fragment(read) = read_unlinked::interface_of(&document, Gpu::default()).unwrap().kind else {
+            panic!()
+        };
         let channels = if colors[1].is_some() { 0b1111 } else { 0b1101 };
         assert_eq!((read.colors[0].channels, read.colors[0].values), (channels, colors));
         assert_eq!((read.depth, read.writes_depth), (depth, depth.is_some()));

@@ -192,10 +192,12 @@ impl<'a> MachineShaders<'a> {
     /// vertex is in another slot than the first only for shaders that can tell, so that the results of others are
     /// rounded as usual.
     fn first_slots(&self, primitives: &[Primitive], quads: &[Quad]) -> Vec<usize> {
-        let mut words = (0..32).filter_map(|n| self.pipeline.registers.get(reg::SPI_PS_INPUT_CNTL.nth(n)));
-        let passed =
-            |word| spi_ps_input_cntl::FLAT_SHADE.of(word) == 1 && spi_ps_input_cntl::OFFSET.of(word) & 0x20 != 0;
-        let seen = self.field(rsrc1_ps::LOAD_PROVOKING_VTX) == 1 || words.any(passed);
+        let words = &self.pipeline.registers;
+        let passed = |n| {
+            words.nth_field(spi_ps_input_cntl::FLAT_SHADE, n) == 1
+                && words.nth_field(spi_ps_input_cntl::OFFSET, n) & 0x20 != 0
+        };
+        let seen = self.field(rsrc1_ps::LOAD_PROVOKING_VTX) == 1 || (0..32).any(passed);
         let of = |quad: &Quad| match primitives.get(quad.primitive) {
             // Points and lines repeat a vertex.
             Some(Primitive { number, vertices: [a, b, c], .. }) if seen && c != a && c != b => *number as usize % 3,
@@ -209,22 +211,22 @@ impl<'a> MachineShaders<'a> {
         let turn = 3 - slot;
         let count = self.field(spi_ps_in_control::NUM_INTERP);
         let attribute = |n: u32| {
-            let word = self.pipeline.registers.get(reg::SPI_PS_INPUT_CNTL.nth(n)).unwrap_or(0);
-            let offset = spi_ps_input_cntl::OFFSET.of(word);
-            let flat = spi_ps_input_cntl::FLAT_SHADE.of(word) == 1;
-            let halves = spi_ps_input_cntl::FP16_INTERP_MODE.of(word) == 1;
-            if spi_ps_input_cntl::PT_SPRITE_TEX.of(word) == 1 && primitive.point {
+            let of = |field| self.pipeline.registers.nth_field(field, n);
+            let offset = of(spi_ps_input_cntl::OFFSET);
+            let flat = of(spi_ps_input_cntl::FLAT_SHADE) == 1;
+            let halves = of(spi_ps_input_cntl::FP16_INTERP_MODE) == 1;
+            if of(spi_ps_input_cntl::PT_SPRITE_TEX) == 1 && primitive.point {
                 let one = 1f32.to_bits();
                 return [[0, one, 0], [0, 0, one], [0; 3], [one, 0, 0]];
             }
             std::array::from_fn(|channel| {
                 if offset & 0x20 != 0 && !flat {
-                    let default = spi_ps_input_cntl::DEFAULT_VAL.of(word);
+                    let default = of(spi_ps_input_cntl::DEFAULT_VAL);
                     let ones: u32 = [0b0000, 0b1000, 0b0111, 0b1111][default as usize & 3];
                     return [if ones >> channel & 1 == 1 { 1f32.to_bits() } else { 0 }, 0, 0];
                 }
                 // A flat value is the provoking vertex's, unless the slots are passed through.
-                let in_order = flat && (offset & 0x20 == 0 || spi_ps_input_cntl::ROTATE_PC_PTR.of(word) == 1);
+                let in_order = flat && (offset & 0x20 == 0 || of(spi_ps_input_cntl::ROTATE_PC_PTR) == 1);
                 let turn = if in_order { 0 } else { turn };
                 let [p0, p1, p2] = [0, 1, 2].map(|slot| {
                     let vertex = primitive.vertices[(slot + turn) % 3];

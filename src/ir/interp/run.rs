@@ -5,14 +5,13 @@ use super::machine::Machine;
 use super::wave::{Stop, Wave};
 use super::world::{InterpreterStats, Invocation, Options, World};
 use crate::error::{Error, Result};
-use crate::target::Stage;
 
 /// Runs a grid of workgroups of a compute shader, one after the other.
 ///
 /// # Errors
 /// Unsupported: an operation that is not implemented, by name. Malformed: the limit is reached, or it is another stage.
 pub fn dispatch(shader: &Shader, world: &mut World, grid: [u32; 3], options: Options) -> Result<InterpreterStats> {
-    if shader.stage != Stage::Compute {
+    if !shader.stage.is_dispatched() {
         return Err(Error::malformed("only compute shaders are dispatched"));
     }
     let [x, y, z] = shader.modes.local_size.map(|n| n.max(1));
@@ -56,7 +55,7 @@ pub fn invoke(
     invocations: &mut [Invocation],
     options: Options,
 ) -> Result<InterpreterStats> {
-    if shader.stage == Stage::Fragment && !invocations.len().is_multiple_of(4) {
+    if shader.stage.shades_pixels() && !invocations.len().is_multiple_of(4) {
         return Err(Error::malformed("fragments come in quads"));
     }
     let mut machine = Machine::new(shader, world, options)?;

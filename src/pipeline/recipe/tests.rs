@@ -44,7 +44,7 @@ fn with_constant(location: u32) -> Part {
     let mut part = part(Vertex, "early Vertex".into());
     if let StageKind::Vertex(vertex) = &mut part.0.kind {
         let (semantic, source) = (Semantic::Location(location), ParamSource::Constant(9));
-        vertex.params.push(VertexParam { semantic, component: 0, ty: ComponentType::F32, source });
+        vertex.pre_rasterization.params.push(VertexParam { semantic, component: 0, ty: ComponentType::F32, source });
     }
     part
 }

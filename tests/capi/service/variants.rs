@@ -10,7 +10,7 @@ fn part_for(request: &StageRequest) -> PartAnswer {
     let is_variant = is_known(request);
     let mut part = if request.stage == Stage::Vertex { link_support::vertex() } else { link_support::fragment() };
     match &mut part.interface.kind {
-        StageKind::Vertex(vertex) => vertex.multiview = is_variant,
+        StageKind::Vertex(vertex) => vertex.pre_rasterization.multiview = is_variant,
         StageKind::Fragment(fragment) => (fragment.per_pixel, fragment.per_sample) = (!is_variant, is_variant),
         StageKind::Compute(_) => unreachable!("these tests have none"),
     }

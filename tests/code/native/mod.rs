@@ -167,7 +167,7 @@ impl Generator for Compared {
 /// Compares the register words except register counts, and records each difference. Whether there is scratch memory
 /// depends on the generator, because one may keep in registers a variable that the other puts into memory.
 fn words(interface: &StageInterface, theirs: &MachineCode, ours: &MachineCode, note: &dyn Fn(String)) {
-    let own = StageRegisters::of(interface.stage);
+    let own = StageRegisters::of(interface.hardware_stage()).expect("its registers");
     let mut wanted = theirs.registers;
     for field in [own.vgprs, own.sgprs] {
         wanted.set_field(field, ours.registers.field(field)).expect("a field");

@@ -187,7 +187,7 @@ pub const STATE: &[Case] = &[
         "multiview: the code exports the layer",
         |p| {
             p.positions(2, |e| e.layer = true);
-            p.v().multiview = true;
+            p.v().pre_rasterization.multiview = true;
             p.state.view_mask = 0b1011;
         },
         &[(SPI_SHADER_POS_FORMAT, 0x44), (PA_CL_VS_OUT_CNTL, 0x0124_0000)],

@@ -101,16 +101,16 @@ pub const PARAMETERS: &[Case] = &[
     (
         "parameters that the body exports itself",
         |p| {
-            p.v().params.iter_mut().for_each(|param| param.source = ParamSource::Exported);
-            p.v().exported_params = 1;
+            p.v().pre_rasterization.params.iter_mut().for_each(|param| param.source = ParamSource::Exported);
+            p.v().pre_rasterization.exported_params = 1;
         },
         &[],
     ),
     (
         "the body exports more than is read",
         |p| {
-            p.v().params.iter_mut().for_each(|param| param.source = ParamSource::Exported);
-            p.v().exported_params = 5;
+            p.v().pre_rasterization.params.iter_mut().for_each(|param| param.source = ParamSource::Exported);
+            p.v().pre_rasterization.exported_params = 5;
         },
         &[(SPI_VS_OUT_CONFIG, 8)],
     ),

@@ -37,8 +37,8 @@ pub(super) fn shader(stage: Stage, wave: WaveSize, args: &[(RegClass, Type)], re
         args,
         returns: returns.iter().copied().collect(),
         epilog: !returns.is_empty(),
-        symbol: stage.unlinked_symbol().into(),
-        color_export: stage == Stage::Fragment,
+        symbol: Gpu::default().hardware_stage(stage).unlinked_symbol().into(),
+        color_export: stage.shades_pixels(),
         depth_export: false,
     });
     shader

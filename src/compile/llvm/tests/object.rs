@@ -20,7 +20,7 @@ fn interface(stage: Stage) -> StageInterface {
         stage,
         wave: WaveSize::W32,
         entry_point: "main".into(),
-        prolog: stage == Stage::Vertex,
+        prolog: stage.fetches_attributes(),
         epilog: false,
         user_data: vec![],
         entry_sgprs: 1,

@@ -54,7 +54,7 @@ fn check(path: &Path, spirv: Vec<u8>) -> bool {
             Err(e) => panic!("{}: {e}", path.display()),
         };
         let code = llvm_tool("llvm-objdump-19", &["-d", "-r"], &elf);
-        assert!(code.contains(stage.unlinked_symbol()), "{}: {code}", path.display());
+        assert!(code.contains(Gpu::default().hardware_stage(stage).unlinked_symbol()), "{}: {code}", path.display());
         assert!(!code.contains("unknown") && !code.contains("invalid"), "{}: {code}", path.display());
         llvm_tool("llvm-readelf-19", &["-a"], &elf);
         assert_eq!(

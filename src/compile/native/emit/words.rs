@@ -40,7 +40,8 @@ pub(super) fn registers(
     entry: &EntryFacts,
     options: &TuningOptions,
 ) -> Result<RegisterWords> {
-    let (own, facts) = (StageRegisters::of(function.stage), function.isa.facts());
+    let facts = function.isa.facts();
+    let own = StageRegisters::of(function.isa.family().hardware_stage(function.stage))?;
     let mut out = entry.words(options)?;
     out.set_field(own.vgprs, used.vgprs.max(1).div_ceil(facts.vgpr_unit(function.wave)) - 1)?;
     out.set_field(own.sgprs, used.sgprs.max(1).div_ceil(facts.sgpr_unit) - 1)?;

@@ -6,7 +6,6 @@ use super::operands::{self, ImageOperands};
 use super::shape::{self, Shape, Sources, base, non_uniform, read_texel, set_texel, texels};
 use crate::error::Result;
 use crate::ir::{Access, AluOp, AtomicOp, BuiltIn, Dim, ImageOp, LodMode, Op as IrOp, Type, Value};
-use crate::target::Stage;
 
 /// Integer coordinates with layer and offsets, and the common part of fetches, reads and writes.
 fn address(
@@ -20,7 +19,7 @@ fn address(
     let mut coords = coords;
     if shape.dim == Dim::SubpassData {
         let stage = cx.b.shader.stage;
-        if stage != Stage::Fragment {
+        if !stage.shades_pixels() {
             return Err(inst.malformed(format!("an input attachment in a {stage} shader, which has no pixel")));
         }
         // The coordinates are relative to the pixel; otherwise it is an ordinary image.

@@ -6,7 +6,6 @@ use super::operands::{self, ImageOperands, float, floats};
 use super::shape::{self, Sources, TexelRead, base, non_uniform, read_texel, set_texel};
 use crate::error::Result;
 use crate::ir::{AluOp, ImageInst, ImageOp, LodMode};
-use crate::target::Stage;
 use spirv::Capability;
 
 /// The variant of a sampling instruction.
@@ -86,7 +85,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, kind: SampleKind) -> Res
 /// Whether gathers without a level use the implicit one, not the base level: in fragment shaders of modules with
 /// `SPV_AMD_texture_gather_bias_lod`.
 fn gathers_implicitly(cx: &Cx<'_>) -> bool {
-    cx.b.shader.stage == Stage::Fragment && cx.module.capabilities.contains(&Capability::ImageGatherBiasLodAMD)
+    cx.b.shader.stage.shades_pixels() && cx.module.capabilities.contains(&Capability::ImageGatherBiasLodAMD)
 }
 
 /// Moves the image operands into a sampling operation; returns the offsets of separate gathers.
