@@ -3,8 +3,8 @@
 use super::*;
 use crate::error::{ErrorKind, FullCompile};
 use crate::metadata::interface::{
-    ComponentType, ComputeInterface, FragmentInput, FragmentInterface, ParamSource, Semantic, VertexInterface,
-    VertexParam,
+    ComponentType, ComputeInterface, FragmentInput, FragmentInterface, ParamSource, Semantic, StageKind,
+    VertexInterface, VertexParam,
 };
 use crate::target::{Gpu, WaveSize};
 use Stage::{Compute, Fragment, Vertex};
