@@ -169,7 +169,7 @@ struct Group<'a> {
 impl<'a> Group<'a> {
     fn new(stage: &'a StageCode, registers: &RegisterWords, isa: &'static Isa) -> Result<Self> {
         let threads =
-            [0, 1, 2].map(|n| registers.get(COMPUTE_NUM_THREAD.nth(n)).map(|_| registers.nth_field(THREADS, n)));
+            [0, 1, 2].map(|n| registers.get(COMPUTE_NUM_THREAD.nth(n)).map(|_| registers.field(THREADS.nth(n))));
         let [Some(x), Some(y), Some(z)] = threads else { return Err(Error::malformed("no COMPUTE_NUM_THREAD")) };
         let all = u64::from(x) * u64::from(y) * u64::from(z);
         if all == 0 || all > 1024 {

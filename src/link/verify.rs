@@ -466,7 +466,7 @@ fn stage_words(stage: HardwareStage, own: &Map, words: &RegisterWords, facts: &F
 fn workgroup_size(words: &RegisterWords, report: &mut VerifyReport) {
     for n in 0..3 {
         let size =
-            words.get(COMPUTE_NUM_THREAD.nth(n)).map(|_| words.nth_field(compute_num_thread::NUM_THREAD_FULL, n));
+            words.get(COMPUTE_NUM_THREAD.nth(n)).map(|_| words.field(compute_num_thread::NUM_THREAD_FULL.nth(n)));
         report.require(size.is_some_and(|s| s > 0), ElfRule::MandatoryRegisters, || "no workgroup size".into());
     }
 }
@@ -475,7 +475,7 @@ fn workgroup_size(words: &RegisterWords, report: &mut VerifyReport) {
 fn compute_keys(own: &Map, words: &RegisterWords, facts: &FamilyFacts, report: &mut VerifyReport) {
     let sizes: Vec<u64> = (0..3)
         .filter(|n| words.get(COMPUTE_NUM_THREAD.nth(*n)).is_some())
-        .map(|n| words.nth_field(compute_num_thread::NUM_THREAD_FULL, n).into())
+        .map(|n| words.field(compute_num_thread::NUM_THREAD_FULL.nth(n)).into())
         .collect();
     let said = get(own, ".threadgroup_dimensions").and_then(Value::as_array);
     let said: Option<Vec<u64>> = said.map(|sizes| sizes.iter().filter_map(Value::as_u64).collect());
@@ -508,8 +508,8 @@ fn graphics_words(words: &RegisterWords, by_name: bool, report: &mut VerifyRepor
     let no_params = words.field(spi_vs_out_config::NO_PC_EXPORT) == 1;
     let slots = if no_params { 0 } else { words.field(spi_vs_out_config::VS_EXPORT_COUNT) + 1 };
     for n in 0..controls {
-        let offset = words.nth_field(spi_ps_input_cntl::OFFSET, n);
-        let flat = words.nth_field(spi_ps_input_cntl::FLAT_SHADE, n) == 1;
+        let offset = words.field(spi_ps_input_cntl::OFFSET.nth(n));
+        let flat = words.field(spi_ps_input_cntl::FLAT_SHADE.nth(n)) == 1;
         // Bit 5 selects a default value, or with flat shading the values of all vertices.
         let slot = if offset < 0x20 { Some(offset) } else { flat.then_some(offset & 0x1f) };
         let made = interp == 0 || slot.is_none_or(|s| s < slots);

@@ -17,6 +17,7 @@ pub mod interface_io;
 mod msgpack;
 mod msgpack_read;
 pub mod named;
+mod named_fields;
 pub mod note;
 pub mod notes;
 pub mod part_notes;

@@ -194,6 +194,24 @@ impl Field {
         Self { register, name, places }
     }
 
+    /// Some of its bits, from one of them on, as a field.
+    pub(super) const fn bits(self, from: u8, width: u8) -> Self {
+        let mut places = self.places;
+        let mut family = 0;
+        while family < Family::COUNT {
+            if let Some(whole) = self.places[family] {
+                places[family] = Some(FieldPlace { low: whole.low + from, width });
+            }
+            family += 1;
+        }
+        Self { places, ..self }
+    }
+
+    /// The same field in the n-th register of its range.
+    pub const fn nth(self, n: u32) -> Self {
+        Self { register: self.register.nth(n), ..self }
+    }
+
     /// The register it is in.
     pub const fn register(self) -> HardwareRegister {
         self.register

@@ -72,13 +72,7 @@ impl RegisterWords {
     /// The value of a field; 0 if the register is absent, or the family lacks the field.
     #[inline]
     pub fn field(&self, field: Field) -> u32 {
-        self.nth_field(field, 0)
-    }
-
-    /// The value of a field in the n-th register of a range.
-    #[inline]
-    pub fn nth_field(&self, field: Field, n: u32) -> u32 {
-        let word = self.words.get(field.register().nth(n).place()).copied().unwrap_or(0);
+        let word = self.words.get(field.register().place()).copied().unwrap_or(0);
         field.of(self.family, word)
     }
 

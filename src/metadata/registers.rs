@@ -3,8 +3,9 @@
 //! a register and the place of a field ([`super::register`] looks them up).
 //!
 //! A row is `module NAME [number] * count owner merge { FIELD low width … }`, with `* count` for a range of equal registers.
-//! The brackets have a number for each family, in the order of [`crate::target::Family`], or `-` where the family has no such register. A
-//! field is where it is in every family, or has brackets too: `FIELD [low width, -]`.
+//! The brackets have a number for each family, in the order of [`crate::target::Family`], or `-` where the family has no such
+//! register. A field without brackets is in the same place in every family that has the register; one with brackets has a
+//! place for each family, or `-`: `FIELD [low width, -]`.
 //!
 //! The rows are in the order of their numbers in the first family that has them: the order of the words in an ELF. A new
 //! register is a row; a new family is a column in the brackets of all rows, and in those of the fields that it has elsewhere.

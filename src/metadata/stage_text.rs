@@ -70,7 +70,7 @@ impl StageText {
                     own.str(key.name());
                     own.array(3);
                     for n in 0..3 {
-                        own.uint(registers.nth_field(compute_num_thread::NUM_THREAD_FULL, n).into());
+                        own.uint(registers.field(compute_num_thread::NUM_THREAD_FULL.nth(n)).into());
                     }
                 }
                 _ => {

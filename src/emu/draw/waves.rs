@@ -194,8 +194,8 @@ impl<'a> MachineShaders<'a> {
     fn first_slots(&self, primitives: &[Primitive], quads: &[Quad]) -> Vec<usize> {
         let words = &self.pipeline.registers;
         let passed = |n| {
-            words.nth_field(spi_ps_input_cntl::FLAT_SHADE, n) == 1
-                && words.nth_field(spi_ps_input_cntl::OFFSET, n) & 0x20 != 0
+            words.field(spi_ps_input_cntl::FLAT_SHADE.nth(n)) == 1
+                && words.field(spi_ps_input_cntl::OFFSET.nth(n)) & 0x20 != 0
         };
         let seen = self.field(rsrc1_ps::LOAD_PROVOKING_VTX) == 1 || (0..32).any(passed);
         let of = |quad: &Quad| match primitives.get(quad.primitive) {
@@ -211,7 +211,7 @@ impl<'a> MachineShaders<'a> {
         let turn = 3 - slot;
         let count = self.field(spi_ps_in_control::NUM_INTERP);
         let attribute = |n: u32| {
-            let of = |field| self.pipeline.registers.nth_field(field, n);
+            let of = |field: reg::Field| self.pipeline.registers.field(field.nth(n));
             let offset = of(spi_ps_input_cntl::OFFSET);
             let flat = of(spi_ps_input_cntl::FLAT_SHADE) == 1;
             let halves = of(spi_ps_input_cntl::FP16_INTERP_MODE) == 1;
