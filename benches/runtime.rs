@@ -10,8 +10,6 @@ mod library;
 mod link_support;
 #[path = "support/raw_lmdb.rs"]
 mod raw_lmdb;
-#[path = "../tests/support/mod.rs"]
-mod support;
 #[path = "support/times.rs"]
 mod times;
 
@@ -21,6 +19,7 @@ use dovetail::keys;
 use dovetail::link::{EmitGlue, Job, Object, Placement, Plans};
 use dovetail::runtime::{Context, ContextInfo, Layout, Pipeline, PipelineFlags, PipelineInfo, Shader, Size};
 use dovetail::target::{Gpu, Stage};
+use dovetail_testing as support;
 use std::path::Path;
 use std::process::Command;
 use times::{Times, chosen, head, measuring, ratio_in_turn};

@@ -2,17 +2,16 @@
 //!
 //! A count, unlike a time, is the same on every machine. In a debug build verifiers and checks run after each phase;
 //! their allocations are within the limits too.
-#![cfg(feature = "compiler")]
 
 #[path = "support/alloc.rs"]
 mod alloc;
-mod support;
 
 use alloc::{Counting, allocations};
 use dovetail::compile::request::{KnownState, Module, StageRequest, TuningOptions, default_wave};
 use dovetail::compile::{passes, spirv};
 use dovetail::error::{Error, Result};
 use dovetail::target::Gpu;
+use dovetail_testing as support;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -81,10 +80,10 @@ fn translation_and_lowering_ask_for_memory_a_few_times() {
 
 /// Limits of allocations of a compile to the finished ELF with all checks, over the shaders of `testdata/shaders`: median and
 /// most.
-#[cfg(all(feature = "native", debug_assertions))]
+#[cfg(debug_assertions)]
 const MOST_WITH_CHECKS: [u64; 2] = [6000, 26_000];
 
-#[cfg(all(feature = "native", debug_assertions))]
+#[cfg(debug_assertions)]
 #[test]
 fn the_checks_of_a_compile_keep_their_tables_too() {
     use dovetail::compile::Compiler;
@@ -110,7 +109,7 @@ fn the_checks_of_a_compile_keep_their_tables_too() {
 }
 
 /// Every shader of `testdata`, and an even sample of the corpora that are here. `cargo nextest run --cargo-profile counted`
-#[cfg(all(feature = "native", not(debug_assertions)))]
+#[cfg(not(debug_assertions))]
 #[test]
 fn a_compile_on_a_thread_that_has_compiled_asks_for_little_more_than_its_output() {
     use dovetail::compile::Compiler;
@@ -160,7 +159,6 @@ fn a_compile_on_a_thread_that_has_compiled_asks_for_little_more_than_its_output(
     assert!(over.is_empty(), "{} of {} over {MOST}: {over:#?}", over.len(), counts.len());
 }
 
-#[cfg(feature = "native")]
 #[test]
 fn what_a_thread_compiled_before_changes_no_byte() {
     use dovetail::compile::Compiler;

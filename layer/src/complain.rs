@@ -1,6 +1,6 @@
 //! Messages on standard error.
 
-use dovetail::error::printable;
+use dovetail_base::error::printable;
 use std::io::Write;
 
 /// Writes a line to standard error, if it is open.

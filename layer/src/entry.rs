@@ -17,7 +17,7 @@ use crate::shadow;
 use crate::shadow::hooks::{render_passes, repeats, secondary};
 use ash::vk;
 use ash::vk::Handle;
-use dovetail::capture::{DefinitionSource, Hash, foz::payload};
+use dovetail_capture::{DefinitionSource, Hash, foz::payload};
 use std::ffi::{CStr, c_char};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

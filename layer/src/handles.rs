@@ -3,7 +3,7 @@
 
 use ash::vk;
 use ash::vk::Handle;
-use dovetail::capture::{Hash, Next};
+use dovetail_capture::{Hash, Next};
 use std::collections::BTreeMap;
 
 /// Where a handle leads that nobody has seen being made. No definition has this name, so that whoever looks for it says so.

@@ -7,7 +7,7 @@ use crate::hook::{Row, hooks, looks};
 use crate::read::{blend_equation, list, vertex_input_set};
 use crate::session;
 use ash::vk;
-use dovetail::capture::{Hash, LateState};
+use dovetail_capture::{Hash, LateState};
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::sync::Mutex;

@@ -10,12 +10,12 @@
 //! disk is thousands of entries behind.
 
 use crate::guard::{aside, lock};
-use dovetail::capture::foz::{ArchiveWriter, EntryKind, payload};
-use dovetail::capture::{
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::files::write_unsynced;
+use dovetail_capture::foz::{ArchiveWriter, EntryKind, payload};
+use dovetail_capture::{
     ComputePipeline, Definition, GraphicsPipeline, Hash, PipelineLayout, RenderPass, Sampler, SetLayout, Translated,
 };
-use dovetail::error::{Context, Error, Result};
-use dovetail::files::write_unsynced;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -167,8 +167,8 @@ fn write(dir: &Path, archive: &mut ArchiveWriter<File>, item: &Item) -> Result<(
 
 fn write_state(dir: &Path, name: Hash, translated: Option<&Translated>) -> Result<()> {
     let Some(Translated { state, stages }) = translated else { return Ok(()) };
-    let shader = |stage: &dovetail::capture::StageUse| {
-        let entry = dovetail::error::printable(&stage.entry_point).into_owned();
+    let shader = |stage: &dovetail_capture::StageUse| {
+        let entry = dovetail_base::error::printable(&stage.entry_point).into_owned();
         format!("# {}: ../modules/{}.spv, entry point {entry}\n", stage.stage, stage.module)
     };
     let shaders: String = stages.iter().map(shader).collect();

@@ -8,11 +8,11 @@ use crate::recorder::{Item, Recorder};
 use crate::report;
 use crate::shadow::Shadow;
 use crate::times::Times;
-use dovetail::capture::{
+use dovetail_base::error::{Error, Result};
+use dovetail_capture::{
     ComputePipeline, DefinitionSource, GraphicsPipeline, Hash, LateState, PipelineLayout, RenderPass, Sampler,
     SetLayout, Translated, complete, compute, fixed, graphics, waits,
 };
-use dovetail::error::{Error, Result};
 use serde::Serialize;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,16 +5,16 @@
 
 use crate::config::Config;
 use crate::guard::{aside, lock};
-use dovetail::capture::{Hash, StageUse, Translated};
-use dovetail::compile::request::Module;
-use dovetail::compile::spirv::reflect;
-use dovetail::error::{Error, ErrorKind, Result};
-use dovetail::link::Placement;
-use dovetail::runtime::{
+use dovetail_base::error::{Error, ErrorKind, Result};
+use dovetail_base::target::{Gpu, Stage};
+use dovetail_capture::{Hash, StageUse, Translated};
+use dovetail_compile::request::Module;
+use dovetail_link::Placement;
+use dovetail_runtime::{
     Context, ContextInfo, Layout, ModuleRef, Phase, Pipeline, PipelineFlags, PipelineInfo, PipelineRoute, Shader,
     ShaderInfo, ShaderStatus, Stats,
 };
-use dovetail::target::{Gpu, Stage};
+use dovetail_spirv::reflect;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

@@ -7,11 +7,11 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Identifies a value. Nobody can make two with one id, because the hash is seeded at random when the process starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ContentId(u128);
+pub struct ContentId(u128);
 
 impl ContentId {
     /// That of a value.
-    pub(crate) fn of(value: impl Hash) -> Self {
+    pub fn of(value: impl Hash) -> Self {
         static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
         let mut hasher = Xxh3::with_seed(*SEED);
         value.hash(&mut hasher);
@@ -19,7 +19,7 @@ impl ContentId {
     }
 
     /// Some of its bits, as random as all.
-    pub(crate) fn bits(self) -> u64 {
+    pub fn bits(self) -> u64 {
         self.0 as u64
     }
 }

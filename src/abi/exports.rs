@@ -6,11 +6,11 @@
 //! code order, so the last one has `done` set.
 
 use super::formats::{Format, Number};
-use crate::error::{Context, Error, Result};
-use crate::kinds::NumericKind;
-use crate::metadata::interface::{ColorOutput, ComponentType, ExportedFormats, FragmentInterface};
-use crate::state::{ColorAttachment, ColorState};
-use crate::target::Gpu;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::kinds::NumericKind;
+use dovetail_base::target::Gpu;
+use dovetail_metadata::interface::{ColorOutput, ComponentType, ExportedFormats, FragmentInterface};
+use dovetail_state::{ColorAttachment, ColorState};
 use serde::{Deserialize, Serialize};
 
 /// Number of colour locations and targets.
@@ -282,8 +282,8 @@ fn export_format(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::NumericKind;
-    use crate::metadata::interface::ComponentType;
+    use dovetail_base::kinds::NumericKind;
+    use dovetail_metadata::interface::ComponentType;
 
     fn attachment(location: u32, format: &str) -> ColorAttachment {
         let format = format.parse().expect("a format");

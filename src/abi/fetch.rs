@@ -7,11 +7,11 @@
 //! the order of the inputs.
 
 use super::formats::{Format, Number, buffer_number};
-use crate::error::{Context, Error, FullCompile, Result};
-use crate::kinds::NumericKind;
-use crate::metadata::interface::{ComponentType, MAX_JOINT_VGPRS, VertexInput};
-use crate::state::{VertexAttribute, VertexBinding, VertexInputState, VertexRate};
-use crate::target::Gpu;
+use dovetail_base::error::{Context, Error, FullCompile, Result};
+use dovetail_base::kinds::NumericKind;
+use dovetail_base::target::Gpu;
+use dovetail_metadata::interface::{ComponentType, MAX_JOINT_VGPRS, VertexInput};
+use dovetail_state::{VertexAttribute, VertexBinding, VertexInputState, VertexRate};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 

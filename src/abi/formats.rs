@@ -3,9 +3,9 @@
 //! [`Format::of`] looks a format up by Vulkan's number. To add a format, add a line to [`ROWS`], which the tests check
 //! against the grammar of Vulkan's names. To make it fetchable, add its layout to the facts of each family.
 
-use crate::error::{Error, Result};
-use crate::state::VkFormat;
-use crate::target::Gpu;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Gpu;
+use dovetail_state::VkFormat;
 use smallvec::SmallVec;
 
 /// Meaning of a channel.

@@ -12,16 +12,16 @@
 
 use super::content_id::ContentId;
 use super::samplers::{COMBINED_SAMPLER_OFFSET, IMAGE_BYTES, check_samplers, images};
-use crate::error::{Context, Error, Result};
-use crate::reloc::symbol::PartLetter;
-use crate::state::{BindingKind, BindingLayout, ImmutableSampler, ResourceLayout, SetLayout};
-use crate::state::{KindSet, ResourceKind};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_reloc::symbol::PartLetter;
+use dovetail_state::{BindingKind, BindingLayout, ImmutableSampler, ResourceLayout, SetLayout};
+use dovetail_state::{KindSet, ResourceKind};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-pub use crate::metadata::user_data::MAX_ROOT_DWORDS;
+pub use dovetail_metadata::user_data::MAX_ROOT_DWORDS;
 
 /// Bytes of one descriptor of this kind.
 pub const fn descriptor_bytes(kind: ResourceKind) -> u32 {
@@ -95,11 +95,11 @@ impl DescriptorPlace {
 
 /// Identifies a resolved layout in this process, by its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct LayoutId(ContentId);
+pub struct LayoutId(ContentId);
 
 impl LayoutId {
     /// Some of its bits, as random as all.
-    pub(crate) fn bits(self) -> u64 {
+    pub fn bits(self) -> u64 {
         self.0.bits()
     }
 }
@@ -209,7 +209,7 @@ impl ResolvedLayout {
     }
 
     /// Its id.
-    pub(crate) fn id(&self) -> LayoutId {
+    pub fn id(&self) -> LayoutId {
         *self.id.get_or_init(|| LayoutId(ContentId::of(&self.places)))
     }
 

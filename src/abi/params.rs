@@ -6,8 +6,8 @@
 //! has built in. Slots are numbered without gaps, both by an epilog and by a body with its own exports: the hardware
 //! would wait for a slot that is counted but not exported, or read an earlier wave's value from it.
 
-use crate::error::{Error, FullCompile, Result};
-use crate::metadata::interface::{FragmentInput, ParamSource, Semantic, VertexParam};
+use dovetail_base::error::{Error, FullCompile, Result};
+use dovetail_metadata::interface::{FragmentInput, ParamSource, Semantic, VertexParam};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -265,7 +265,7 @@ fn default_for(channels: &[Option<ParamSource>; 4], input: &FragmentInput) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::interface::ComponentType;
+    use dovetail_metadata::interface::ComponentType;
 
     const ONE: u32 = 1f32.to_bits();
 

@@ -5,9 +5,9 @@
 //! image descriptor for each view of [`Planes`] one after the other, 32 bytes each, then the sampler. All elements of
 //! an array have the size of the largest.
 
-use crate::error::{Error, Result};
-use crate::kinds::ResourceKind;
-use crate::state::{BindingKind, BindingLayout, Planes, YcbcrConversion};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::kinds::ResourceKind;
+use dovetail_state::{BindingKind, BindingLayout, Planes, YcbcrConversion};
 
 /// Size of an image descriptor in bytes.
 pub const IMAGE_BYTES: u32 = 32;
@@ -59,11 +59,11 @@ pub(super) fn check_samplers(b: &BindingLayout) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use crate::abi::layout::ResolvedLayout;
-    use crate::error::Result;
-    use crate::kinds::{KindSet, ResourceKind as K};
-    use crate::reloc::symbol::PartLetter;
-    use crate::state::*;
+    use crate::layout::ResolvedLayout;
+    use dovetail_base::error::Result;
+    use dovetail_base::kinds::{KindSet, ResourceKind as K};
+    use dovetail_reloc::symbol::PartLetter;
+    use dovetail_state::*;
 
     fn sampler(format: Option<&str>) -> ImmutableSampler {
         let conversion = format.map(|format| YcbcrConversion {

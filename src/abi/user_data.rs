@@ -12,8 +12,8 @@
 //! Planning cannot fail: in the worst case everything but the fixed registers goes through the spill table. To add a
 //! kind of user data, add a variant of [`UserData`], a field of [`UserDataNeeds`], and a line in [`plan`].
 
-use crate::metadata::interface::UserData;
-use crate::target::HardwareStage;
+use dovetail_base::target::HardwareStage;
+use dovetail_metadata::interface::UserData;
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! The lock that admits one writer at a time, and the renaming of damaged stores.
 
-use crate::error::{Context, Error, Result};
+use dovetail_base::error::{Context, Error, Result};
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};

@@ -11,8 +11,8 @@
 //! The payload is hashed only once, and a lookup returns this digest with it: the linker identifies a part by it.
 
 use super::key::Key;
-use crate::error::Result;
-use crate::fallible::room;
+use dovetail_base::error::Result;
+use dovetail_base::fallible::room;
 use std::ops::Deref;
 
 /// Largest entry, in bytes. LMDB would write pages of a larger transaction to the file early and read them back; and a

@@ -44,8 +44,8 @@ impl Gathered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache::{Cache, MemoryStore, Store};
-    use crate::error::{Error, Result};
+    use crate::{Cache, MemoryStore, Store};
+    use dovetail_base::error::{Error, Result};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

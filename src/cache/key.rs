@@ -4,7 +4,7 @@
 //! every field, and MessagePack's named maps contain each field's name and length. The domain and the tags separate
 //! keys of different kinds.
 
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -3,7 +3,7 @@
 use super::lmdb_store::{DEFAULT_MAP_BYTES, LmdbStore};
 use super::memory::MemoryStore;
 use super::store::Store;
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use std::path::Path;
 use std::str::FromStr;
 

@@ -9,7 +9,7 @@ use super::key::Key;
 use super::mmap;
 use super::page::{Damage, overflow_pages};
 use super::reader::Reader;
-use crate::error::Error;
+use dovetail_base::error::Error;
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, MdbError};
 use std::collections::BTreeMap;

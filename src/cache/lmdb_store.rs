@@ -10,7 +10,7 @@ use super::lmdb::{self, Failure};
 use super::page::Damage;
 use super::reader::Reader;
 use super::store::Store;
-use crate::error::{Context as _, Error, Result};
+use dovetail_base::error::{Context as _, Error, Result};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use super::key::Key;
 use super::store::Store;
-use crate::error::Result;
+use dovetail_base::error::Result;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
 

@@ -7,7 +7,7 @@
 use super::aside::{WriteLock, held, set_aside};
 use super::key::Key;
 use super::store::Store;
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use std::cell::Cell;
 use std::io::ErrorKind::{InvalidData, NotADirectory, Other, UnexpectedEof};
 use std::panic::{AssertUnwindSafe, catch_unwind};

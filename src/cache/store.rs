@@ -1,7 +1,7 @@
 //! Interface of a backend: stores bytes under keys.
 
 use super::key::Key;
-use crate::error::Result;
+use dovetail_base::error::Result;
 
 /// Stores opaque bytes under keys. Thread-safe. Except in a memory store, the bytes survive the process once `put` has
 /// returned.

@@ -4,7 +4,7 @@ use super::types::{
     DVT_E_ARGUMENT, DVT_E_BUG, DVT_E_ENVIRONMENT, DVT_E_MALFORMED, DVT_E_MEMORY, DVT_E_QUARANTINED, DVT_E_UNSUPPORTED,
     DVT_NEEDS_FULL_COMPILE,
 };
-use crate::error::{Error, ErrorKind};
+use dovetail_base::error::{Error, ErrorKind};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -10,8 +10,8 @@ mod pipelines;
 
 use super::guard::{Answer, argument, guard, remember};
 use super::types::*;
-use crate::error::{Error, Result};
-use crate::runtime::{Context, Size};
+use dovetail_base::error::{Error, Result};
+use dovetail_runtime::{Context, Size};
 use std::ffi::{c_char, c_void};
 use std::mem::{MaybeUninit, offset_of};
 use std::time::Duration;
@@ -255,7 +255,7 @@ unsafe fn terminated(text: &str, buf: *mut c_char, size: usize) -> usize {
 ///
 /// # Safety
 /// C's promise.
-unsafe fn key(out: *mut Key, key: Result<crate::cache::Key>) -> Answer {
+unsafe fn key(out: *mut Key, key: Result<dovetail_cache::Key>) -> Answer {
     check("out", out)?;
     // SAFETY: C's promise; it is not null.
     unsafe { out.write(Key { b: key?.0 }) };

@@ -2,8 +2,9 @@
 
 use super::guard::code;
 use super::types::*;
-use crate::error::{Error, FullCompile};
-use crate::runtime::{self, EventKind, Optimization, Phase, PipelineRoute, Reach};
+use dovetail_base::error::{Error, FullCompile};
+use dovetail_runtime as runtime;
+use dovetail_runtime::{EventKind, Optimization, Phase, PipelineRoute, Reach};
 
 pub(super) fn reason(reason: Option<&FullCompile>) -> u32 {
     match reason {

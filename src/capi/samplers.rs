@@ -3,7 +3,7 @@
 use super::guard::{Answer, argument};
 use super::state::bits;
 use super::types::Sampler;
-use crate::state::{ImmutableSampler, ResourceLayout, SamplerWords, YcbcrConversion, YcbcrNumbers};
+use dovetail_state::{ImmutableSampler, ResourceLayout, SamplerWords, YcbcrConversion, YcbcrNumbers};
 
 /// Adds each sampler to the binding it names.
 pub(super) fn add_samplers(layout: &mut ResourceLayout, given: &[Sampler]) -> Answer<()> {
@@ -70,8 +70,8 @@ fn immutable(given: &Sampler) -> Answer<ImmutableSampler> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::ResourceKind;
-    use crate::state::{
+    use dovetail_base::kinds::ResourceKind;
+    use dovetail_state::{
         BindingLayout, ChromaFilter, ChromaLocation, SetLayout, Swizzle, VkFormat, YcbcrModel, YcbcrRange,
     };
 

@@ -3,15 +3,15 @@
 
 use super::guard::{Answer, Failure, argument};
 use super::types::*;
-use crate::error::Error;
-use crate::kinds::ResourceKind;
-use crate::link::Placement;
-use crate::runtime::PipelineFlags;
-use crate::state::{
+use dovetail_base::error::Error;
+use dovetail_base::kinds::ResourceKind;
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_link::Placement;
+use dovetail_runtime::PipelineFlags;
+use dovetail_state::{
     BindingKind, BindingLayout, ColorAttachment as Attachment, ColorState, PipelineState, PrimitiveKind, RasterState,
     VertexAttribute as Attribute, VertexBinding as Buffer, VertexInputState, VertexRate, VkFormat,
 };
-use crate::target::{Gpu, Stage, WaveSize};
 
 /// The bits of the user clip planes.
 const CLIP_PLANES: u32 = 0x3f;

@@ -1,6 +1,6 @@
 //! Constants, result codes, handles and structs of the C header, in the header's order.
 
-use crate::runtime;
+use dovetail_runtime as runtime;
 
 /// Version of this interface, not of the library. While it is unchanged, no declared name changes its meaning. Structs only grow
 /// at their end; the `size` that the caller sets says which fields it knows.

@@ -8,7 +8,7 @@ use super::foz::payload;
 use super::foz::{Archive, EntryKind};
 use super::model::{ComputePipeline, GraphicsPipeline, Hash, Key, PipelineLayout, RenderPass, Sampler, SetLayout};
 use super::source::DefinitionSource;
-use crate::error::{Context, Error, Result};
+use dovetail_base::error::{Context, Error, Result};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! Where the translation looks up what a pipeline refers to.
 
 use super::model::{GraphicsPipeline, Hash, PipelineLayout, RenderPass, Sampler, SetLayout};
-use crate::error::Result;
+use dovetail_base::error::Result;
 use std::sync::Arc;
 
 /// Definitions by name: an archive, or the layer's tables.

@@ -1,15 +1,15 @@
 //! Reads what is checked from a final ELF: the words of `.text`, its parts, and the metadata's declarations per stage.
 
-use crate::elf::{Elf, Home, stt};
-use crate::error::{Context, Error, Result};
-use crate::isa::Isa;
-use crate::metadata::document::{Document, Map, get, submap};
-use crate::metadata::named;
-use crate::metadata::note;
-use crate::metadata::registers::{RegisterWords, StageRegisters, compute_pgm_rsrc2, rsrc2_ps};
-use crate::metadata::schema::MetadataKey;
-use crate::metadata::user_data::pal::NOT_MAPPED;
-use crate::target::{Gpu, Stage, WaveSize};
+use dovetail_base::elf::{Elf, Home, stt};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_isa::Isa;
+use dovetail_metadata::document::{Document, Map, get, submap};
+use dovetail_metadata::named;
+use dovetail_metadata::note;
+use dovetail_metadata::registers::{RegisterWords, StageRegisters, compute_pgm_rsrc2, rsrc2_ps};
+use dovetail_metadata::schema::MetadataKey;
+use dovetail_metadata::user_data::pal::NOT_MAPPED;
 
 /// Code and declarations of one ELF.
 pub(super) struct Code<'a> {

@@ -8,9 +8,9 @@
 use super::flow::{Graph, Step};
 use super::mask_op::{MaskForm, MaskOp, mask_op};
 use super::report::{CodeRule, Reporter};
-use crate::isa::instruction::{Fields, ScalarFields};
-use crate::isa::{Op, Register, RegisterSet, Scalar, Src};
-use crate::target::WaveSize;
+use dovetail_base::target::WaveSize;
+use dovetail_isa::instruction::{Fields, ScalarFields};
+use dovetail_isa::{Op, Register, RegisterSet, Scalar, Src};
 use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,12 +2,12 @@
 //! (pal-abi 2.3 to 2.5).
 
 use super::code::StageCode;
-use crate::isa::{Register, RegisterSet, Vgpr};
-use crate::metadata::registers::{
+use dovetail_base::target::Stage;
+use dovetail_isa::{Register, RegisterSet, Vgpr};
+use dovetail_metadata::registers::{
     RegisterWords, compute_pgm_rsrc2 as rsrc2, rsrc1_ps, rsrc1_vs, spi_ps_input_addr, spi_ps_input_ena,
 };
-use crate::metadata::user_data::pal;
-use crate::target::Stage;
+use dovetail_metadata::user_data::pal;
 
 /// VGPRs per pixel input, in the order of the bits of SPI_PS_INPUT_ADDR.
 const PIXEL_INPUTS: [u8; 16] = [2, 2, 2, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1];

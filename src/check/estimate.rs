@@ -5,13 +5,13 @@
 //! loop around it. Branches are not taken. The model ignores occupancy and other waves, so it can compare two
 //! compilations of one shader, but not different shaders.
 
-use crate::error::{Error, Result};
-use crate::isa::instruction::Fields;
-use crate::isa::{
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_isa::instruction::Fields;
+use dovetail_isa::{
     CountedAccess, Counter, Effects, Instruction, Isa, Latency, RegisterSet, Traits, WaitCounts, disassemble,
     is_padding, loop_weight,
 };
-use crate::target::WaveSize;
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection};
 use std::collections::{BTreeMap, VecDeque};

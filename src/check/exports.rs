@@ -13,13 +13,13 @@ use super::code::{Code, StageCode};
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
-use crate::isa::Op;
-use crate::isa::instruction::{ExportFields, Fields};
-use crate::metadata::registers::{
+use dovetail_base::target::Stage;
+use dovetail_isa::Op;
+use dovetail_isa::instruction::{ExportFields, Fields};
+use dovetail_metadata::registers::{
     RegisterWords, SPI_PS_INPUT_CNTL, db_shader_control, spi_shader_col_format, spi_shader_pos_format,
     spi_shader_z_format, spi_vs_out_config,
 };
-use crate::target::Stage;
 
 const MRTZ: u8 = 8;
 const NULL: u8 = 9;

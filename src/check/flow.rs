@@ -5,8 +5,8 @@
 
 use super::code::{Code, StageCode};
 use super::report::{CodeRule, Reporter};
-use crate::isa::instruction::{Fields, Instruction};
-use crate::isa::{Effects, Format, Isa, Op, Scalar, Src, Traits, disassemble};
+use dovetail_isa::instruction::{Fields, Instruction};
+use dovetail_isa::{Effects, Format, Isa, Op, Scalar, Src, Traits, disassemble};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A reachable instruction.

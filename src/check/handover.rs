@@ -9,7 +9,7 @@ use super::entry;
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
-use crate::isa::{Register, RegisterSet};
+use dovetail_isa::{Register, RegisterSet};
 use std::collections::BTreeMap;
 use std::ops::Range;
 

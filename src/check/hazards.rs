@@ -3,8 +3,8 @@
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
-use crate::isa::instruction::Fields;
-use crate::isa::{Format, Hazard, Op, Traits};
+use dovetail_isa::instruction::Fields;
+use dovetail_isa::{Format, Hazard, Op, Traits};
 
 /// Wait states since the last instruction of those that begin a hazard, and its offset.
 #[derive(Clone)]

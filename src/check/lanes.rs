@@ -5,7 +5,7 @@
 use super::code::Code;
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
-use crate::isa::{CountedAccess, Op, Register};
+use dovetail_isa::{CountedAccess, Op, Register};
 
 /// Reports vector work reached with EXEC = 0.
 pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>) {

@@ -4,9 +4,9 @@
 use super::code::StageCode;
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
-use crate::isa::instruction::{Fields, VectorFields, VectorForm};
-use crate::isa::{BufferFormat, Format, OperandKind, Register, Scalar, Src, Traits};
-use crate::target::WaveSize;
+use dovetail_base::target::WaveSize;
+use dovetail_isa::instruction::{Fields, VectorFields, VectorForm};
+use dovetail_isa::{BufferFormat, Format, OperandKind, Register, Scalar, Src, Traits};
 
 /// Reports uses beyond the declarations, and invalid operands.
 pub(super) fn check(graph: &Graph, stage: &StageCode, reporter: &mut Reporter<'_>) {

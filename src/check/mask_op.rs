@@ -1,6 +1,6 @@
 //! Scalar operations on lane masks, of either width.
 
-use crate::isa::Op;
+use dovetail_isa::Op;
 
 /// Bitwise operation on the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,9 +6,9 @@
 use super::flow::Step;
 use super::mask_op::{MaskForm, MaskOp, mask_op};
 use super::names::{Kind, Name, Names};
-use crate::isa::instruction::{Fields, ScalarFields};
-use crate::isa::{Register, RegisterSet, Scalar, Src, Traits};
-use crate::target::WaveSize;
+use dovetail_base::target::WaveSize;
+use dovetail_isa::instruction::{Fields, ScalarFields};
+use dovetail_isa::{Register, RegisterSet, Scalar, Src, Traits};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Limit of names per join; above it the set is unknown.

@@ -6,8 +6,8 @@ use super::flow::{Block, Graph, Step};
 use super::masks::{Exec, Lanes};
 use super::names::{Kind, Name, Names};
 use super::report::{CodeRule, Reporter};
-use crate::isa::{Op, Register, RegisterSet};
-use crate::target::WaveSize;
+use dovetail_base::target::WaveSize;
+use dovetail_isa::{Op, Register, RegisterSet};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reports uses of EXEC before its lanes have reconverged.

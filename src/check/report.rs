@@ -2,8 +2,8 @@
 
 use super::code::{Code, StageCode};
 use super::flow::Step;
-use crate::isa::{Register, disassemble};
-use crate::target::Stage;
+use dovetail_base::target::Stage;
+use dovetail_isa::{Register, disassemble};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;

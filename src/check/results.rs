@@ -6,8 +6,8 @@
 use super::code::Code;
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
-use crate::isa::instruction::{Fields, VectorDst, VectorForm};
-use crate::isa::{CountedAccess, Op, Register, RegisterSet, Traits, Vgpr};
+use dovetail_isa::instruction::{Fields, VectorDst, VectorForm};
+use dovetail_isa::{CountedAccess, Op, Register, RegisterSet, Traits, Vgpr};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Live {

@@ -5,8 +5,8 @@
 //! other copies of undefined values, only a use of the restored one is an error.
 
 use super::flow::Step;
-use crate::isa::instruction::{Fields, VectorDst, VectorFields};
-use crate::isa::{Op, Register, RegisterSet, Src, Vgpr};
+use dovetail_isa::instruction::{Fields, VectorDst, VectorFields};
+use dovetail_isa::{Op, Register, RegisterSet, Src, Vgpr};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 

@@ -12,9 +12,9 @@ use super::report::{CodeRule, Reporter};
 use super::saved::saved;
 use super::solve::forwards;
 use super::written::{Written, copied, is_copy};
-use crate::isa::instruction::Fields;
-use crate::isa::{Op, Register, RegisterSet, Scalar, Src, Traits};
-use crate::target::WaveSize;
+use dovetail_base::target::WaveSize;
+use dovetail_isa::instruction::Fields;
+use dovetail_isa::{Op, Register, RegisterSet, Scalar, Src, Traits};
 
 /// The upper half of a wide addend: LLVM also uses the wide operation for 32-bit sums, of which it reads only the lower
 /// half.

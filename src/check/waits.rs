@@ -9,7 +9,9 @@
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
-use crate::isa::{CountedAccess, Counter, ExportKind, Isa, Op, Register, RegisterSet, Traits, VectorPath, WaitCounts};
+use dovetail_isa::{
+    CountedAccess, Counter, ExportKind, Isa, Op, Register, RegisterSet, Traits, VectorPath, WaitCounts,
+};
 
 const SETTLED: u8 = u8::MAX;
 /// Kinds of operations on a counter, as bits.
@@ -280,7 +282,7 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::Vgpr;
+    use dovetail_isa::Vgpr;
 
     fn one(v: u8) -> RegisterSet {
         let mut set = RegisterSet::EMPTY;

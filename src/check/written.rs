@@ -12,9 +12,9 @@ use super::mask_op::MaskForm::{Plain, Save, Write};
 use super::mask_op::{MaskOp, mask_op};
 use super::saved::{Scalars, UnwrittenLanes, VouchingLanes, saved};
 use super::solve::Flow;
-use crate::isa::instruction::{Fields, ScalarFields, VectorDst, VectorForm};
-use crate::isa::{Effects, Format, Op, Register, RegisterSet, Scalar, Src};
-use crate::target::WaveSize;
+use dovetail_base::target::WaveSize;
+use dovetail_isa::instruction::{Fields, ScalarFields, VectorDst, VectorForm};
+use dovetail_isa::{Effects, Format, Op, Register, RegisterSet, Scalar, Src};
 
 const COUNT: u8 = 128;
 const EXEC: u8 = Register::EXEC.index() as u8;

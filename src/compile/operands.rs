@@ -247,7 +247,7 @@ fn literal(words: &[u32]) -> SmallVec<[u8; 64]> {
 
 /// Whether the instruction set of this name has no effect on code: its instructions describe the source or are made for
 /// tools, and may be anywhere, also before the phis of a block and between functions.
-pub(super) fn is_silent(name: &[u32]) -> bool {
+pub fn is_silent(name: &[u32]) -> bool {
     let name = literal(name);
     name.starts_with(b"NonSemantic.") || [&b"DebugInfo"[..], b"OpenCL.DebugInfo.100"].contains(&&name[..])
 }

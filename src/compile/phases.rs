@@ -1,7 +1,7 @@
 //! The optional phases of the native generator, which only improve code: each can be left out, to measure its effect or
 //! to find which one breaks a shader.
 
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

@@ -2,13 +2,17 @@
 
 use super::operands::operand_ids;
 use super::phases::{Phase, Phases};
-use crate::error::{Error, Result};
-use crate::metadata::interface::{FragmentReads, ParamConstant};
-use crate::state::{ColorState, Known, ResourceLayout, VertexInputState};
-use crate::target::{Gpu, Stage, WaveSize};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_metadata::interface::{FragmentReads, ParamConstant};
+use dovetail_state::{ColorState, Known, ResourceLayout, VertexInputState};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
+
+/// Digest of the sources that decide the form of a request, and so its key: programs with different digests may give the
+/// same request different keys.
+pub const SOURCES: &str = env!("DOVETAIL_REQUEST_SOURCES");
 
 /// BLAKE3 of a SPIR-V module's bytes (in the byte order of the file).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -186,30 +190,14 @@ pub struct KnownState {
 }
 
 /// A code generator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GeneratorKind {
     /// LLVM.
     Llvm,
     /// The native generator. If LLVM is built in, it compiles what this does not support, and the ELF records it.
+    #[default]
     Native,
-}
-
-impl GeneratorKind {
-    /// Whether this build has it.
-    pub const fn is_built_in(self) -> bool {
-        match self {
-            Self::Llvm => cfg!(feature = "llvm"),
-            Self::Native => cfg!(feature = "native"),
-        }
-    }
-}
-
-impl Default for GeneratorKind {
-    /// The native generator, unless only LLVM is built in.
-    fn default() -> Self {
-        if cfg!(all(feature = "llvm", not(feature = "native"))) { Self::Llvm } else { Self::Native }
-    }
 }
 
 impl std::str::FromStr for GeneratorKind {

@@ -2,7 +2,7 @@
 //!
 //! | the state | the stage | its variant |
 //! |---|---|---|
-//! | shades every sample | a fragment body that reads inputs in the pixel | reads them at the sample ([`crate::ir`]'s table of per-sample shading) |
+//! | shades every sample | a fragment body that reads inputs in the pixel | reads them at the sample ([`dovetail_ir`]'s table of per-sample shading) |
 //! | has a view mask | a vertex body that draws to the layer it writes, or to the first | exports its view as the layer |
 //!
 //! Selecting in code by a relocation would cost every pipeline: two more pairs of barycentric coordinates and a select for each,
@@ -14,9 +14,9 @@
 //! fragment part reads. They are optional; the link refuses each with another partner.
 
 use super::request::KnownState;
-use crate::metadata::interface::{ParamConstant, StageInterface, StageKind};
-use crate::state::{Known, PipelineState};
-use crate::target::Stage;
+use dovetail_base::target::Stage;
+use dovetail_metadata::interface::{ParamConstant, StageInterface, StageKind};
+use dovetail_state::{Known, PipelineState};
 
 /// The state that has to be known to compile a variant of this stage that can be linked with `state`; `None` if the part at
 /// hand can.

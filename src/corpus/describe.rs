@@ -188,7 +188,7 @@ fn stage_name(model: u32) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::scan::tests::{stored, tiny};
+    use crate::scan::tests::{stored, tiny};
     use proptest::prelude::*;
 
     #[test]

@@ -236,9 +236,9 @@ pub fn pairs(modules: &[CorpusModule]) -> Pairs<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::scan::ByteOrder;
-    use crate::corpus::scan::tests::{leading_through_each_other, stored, tiny};
-    use crate::corpus::unpack::tests::zlib;
+    use crate::scan::ByteOrder;
+    use crate::scan::tests::{leading_through_each_other, stored, tiny};
+    use crate::unpack::tests::zlib;
     use proptest::prelude::*;
 
     fn module(names: u32) -> Vec<u8> {

@@ -8,8 +8,8 @@
 use super::budget;
 use super::extract::{CorpusModule, Extractor};
 use super::scan;
-use crate::error::{Context, Error, Result};
-use crate::files::{not_a_file, open, read_open};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::files::{not_a_file, open, read_open};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -135,7 +135,7 @@ fn listed(
 /// The whole of an input of at most `memory` bytes, a limit that the user sets.
 ///
 /// # Errors
-/// As [`crate::files::read`].
+/// As [`dovetail_base::files::read`].
 pub fn read_input(path: &Path, memory: u64) -> Result<Vec<u8>> {
     let (file, length) = open(path)?;
     read_open(path, file, length, memory, MEMORY_OPTION)
@@ -198,8 +198,8 @@ fn little_endian(mut bytes: Vec<u8>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::scan::ByteOrder;
-    use crate::corpus::scan::tests::{stored, tiny};
+    use crate::scan::ByteOrder;
+    use crate::scan::tests::{stored, tiny};
 
     fn names(paths: &[PathBuf], reading: Reading) -> (Vec<String>, Vec<Error>) {
         let (mut names, mut errors) = (Vec::new(), Vec::new());
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn a_file_that_is_not_searched_to_its_end_is_named() {
         let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("bomb"), crate::corpus::unpack::tests::zlib(&vec![0; 2 << 20])).unwrap();
+        fs::write(dir.path().join("bomb"), crate::unpack::tests::zlib(&vec![0; 2 << 20])).unwrap();
         let (found, errors) = names(&[dir.path().join("bomb")], SEARCH);
         assert_eq!(found.len(), 0);
         assert!(errors[0].to_string().contains("bomb: unsupported: file not searched to its end"), "{errors:?}");

@@ -298,7 +298,7 @@ fn unpacked(stored: &[u8], flags: u16, budget: &mut Budget) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::unpack::tests::zlib;
+    use crate::unpack::tests::zlib;
     use proptest::prelude::*;
 
     /// The three arrays for `dir/<file>…`, as `rcc` writes them.

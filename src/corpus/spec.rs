@@ -14,7 +14,7 @@
 //! Files can be joined with `cat`.
 
 use super::describe::Description;
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -151,7 +151,7 @@ pub fn suggest(module: &Description) -> Values {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::describe::{Extent, SpecConstant};
+    use crate::describe::{Extent, SpecConstant};
     use proptest::prelude::*;
 
     #[test]

@@ -2,7 +2,7 @@
 //! addresses and LDS.
 
 use super::wave::Wave;
-use crate::isa::{OpcodeRow, Traits, Vgpr};
+use dovetail_isa::{OpcodeRow, Traits, Vgpr};
 
 /// One element of an access: registers on one side, bytes in memory on the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

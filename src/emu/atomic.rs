@@ -1,6 +1,6 @@
 //! Atomic operations on a memory cell, for buffers, images, addresses and LDS alike.
 
-use crate::isa::{MachineAtomic, OpcodeRow, Traits};
+use dovetail_isa::{MachineAtomic, OpcodeRow, Traits};
 
 /// Operands of an atomic operation, in the low bits.
 #[derive(Clone, Copy)]

@@ -10,10 +10,10 @@ use super::named_format::NamedFormat;
 use super::placed::{Home, sampler, texels};
 use super::planes;
 use super::pointers::StoredAddresses;
-use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
-use crate::error::{Context, Error, Result};
-use crate::reloc::symbol::PartLetter;
-use crate::state::ResourceLayout;
+use dovetail_abi::layout::{DescriptorPlace, ResolvedLayout};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_reloc::symbol::PartLetter;
+use dovetail_state::ResourceLayout;
 use std::collections::BTreeSet;
 
 /// Dword 3 of a raw buffer: 32_UINT, all components, range checked in bytes.
@@ -183,9 +183,9 @@ mod tests {
     use super::super::inputs::{Image, InputBytes, Sampler, Slot, StoredPointer, ViewShape};
     use super::super::placed::sampler_words;
     use super::*;
-    use crate::kinds::ResourceKind;
-    use crate::state::{BindingKind, BindingLayout, SetLayout};
-    use crate::target::Gpu;
+    use dovetail_base::kinds::ResourceKind;
+    use dovetail_base::target::Gpu;
+    use dovetail_state::{BindingKind, BindingLayout, SetLayout};
 
     fn layout(kind: ResourceKind, dynamic: bool) -> ResourceLayout {
         let binding =

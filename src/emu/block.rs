@@ -4,7 +4,7 @@
 //! more, and widen the 5 and 6 bits of a colour before that or after it, so they differ ([`Compression::slack`]).
 
 use super::mode::from_f16;
-use crate::abi::formats::Number;
+use dovetail_abi::formats::Number;
 
 /// Width and height of a block.
 pub const EDGE: u32 = 4;
@@ -157,7 +157,7 @@ impl Compression {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emu::{DataFormat, NamedFormat};
+    use crate::{DataFormat, NamedFormat};
 
     fn decode(name: &str, block: &[u8], at: [u32; 2]) -> [f32; 4] {
         let named = NamedFormat::new(name).expect("a format");

@@ -8,9 +8,9 @@ use super::atomic::{self, Cell, MemoryAtomic};
 use super::format::DataFormat;
 use super::memory::Memory;
 use super::wave::Wave;
-use crate::error::{Error, Result};
-use crate::isa::instruction::{BufferFields, Instruction};
-use crate::isa::{BufferFormat, Op, OpcodeRow, OperandKind, Scalar, Traits, Vgpr};
+use dovetail_base::error::{Error, Result};
+use dovetail_isa::instruction::{BufferFields, Instruction};
+use dovetail_isa::{BufferFormat, Op, OpcodeRow, OperandKind, Scalar, Traits, Vgpr};
 
 /// A buffer descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use super::mode::Mode;
 use super::wave::{Wave, WaveState};
-use crate::error::{Error, Result};
-use crate::isa::Op;
-use crate::isa::instruction::ScalarFields;
-use crate::isa::{Counter, OperandKind, Scalar};
+use dovetail_base::error::{Error, Result};
+use dovetail_isa::Op;
+use dovetail_isa::instruction::ScalarFields;
+use dovetail_isa::{Counter, OperandKind, Scalar};
 
 /// Operation of a control instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,13 +6,12 @@ use super::machine::{Machine, RunLimits, RunStats};
 use super::memory::Memory;
 use super::trace::{Follow, Trace};
 use super::wave::{POISON, Wave};
-use crate::error::{Error, Result};
-use crate::isa::{Isa, Scalar, Sgpr, Vgpr};
-use crate::metadata::registers::{
-    COMPUTE_NUM_THREAD, RegisterWords, compute_num_thread::NUM_THREAD_FULL as THREADS, compute_pgm_rsrc2 as rsrc2,
-};
-use crate::metadata::user_data::{MAX_ROOT_DWORDS, pal};
-use crate::target::{Stage, WaveSize};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::{Stage, WaveSize};
+use dovetail_isa::{Isa, Scalar, Sgpr, Vgpr};
+use dovetail_metadata::registers::compute_num_thread::NUM_THREAD_FULL as THREADS;
+use dovetail_metadata::registers::{COMPUTE_NUM_THREAD, RegisterWords, compute_pgm_rsrc2 as rsrc2};
+use dovetail_metadata::user_data::{MAX_ROOT_DWORDS, pal};
 
 /// Bytes of the global table: the scratch descriptors come first.
 const GLOBAL_TABLE_BYTES: usize = 256;

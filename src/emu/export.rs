@@ -2,8 +2,8 @@
 
 use super::fixed_function::Export;
 use super::wave::{LANES, Wave};
-use crate::error::Result;
-use crate::isa::instruction::ExportFields;
+use dovetail_base::error::Result;
+use dovetail_isa::instruction::ExportFields;
 
 /// Executes one export.
 pub fn execute(fields: &ExportFields, wave: &mut Wave) -> Result<()> {

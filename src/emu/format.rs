@@ -5,9 +5,9 @@
 
 use super::block::{self, Compression};
 use super::mode::{Round, from_f16, power, to_f16};
-use crate::abi::formats::Number;
-use crate::error::{Error, Result};
-use crate::isa::BufferFormat;
+use dovetail_abi::formats::Number;
+use dovetail_base::error::{Error, Result};
+use dovetail_isa::BufferFormat;
 
 /// A data format.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use super::atomic::{self, Cell, MemoryAtomic};
 use super::lds::Lds;
 use super::memory::Memory;
 use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE, Wave};
-use crate::error::{Error, Result};
-use crate::isa::instruction::{FlatFields, Instruction};
-use crate::isa::{Format, OpcodeRow, Traits};
+use dovetail_base::error::{Error, Result};
+use dovetail_isa::instruction::{FlatFields, Instruction};
+use dovetail_isa::{Format, OpcodeRow, Traits};
 
 /// Operation of an instruction per lane.
 #[derive(Clone, Copy)]

@@ -13,8 +13,8 @@ pub use fixed::{
     Before, Cull, DepthBias, FixedFunction, LogicOp, PolygonMode, Scissor, StencilFace, StencilOp, Viewport,
 };
 
-use crate::error::{Error, Result};
-use crate::state::{ResourceKind, Swizzle, YcbcrConversion};
+use dovetail_base::error::{Error, Result};
+use dovetail_state::{ResourceKind, Swizzle, YcbcrConversion};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// All inputs of a run.

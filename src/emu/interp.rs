@@ -4,10 +4,10 @@
 
 use super::mode::from_f16;
 use super::wave::{Wave, ones};
-use crate::error::{Error, Result};
-use crate::isa::Op;
-use crate::isa::instruction::{Instruction, InterpFields};
-use crate::isa::{OperandKind, Scalar, Src};
+use dovetail_base::error::{Error, Result};
+use dovetail_isa::Op;
+use dovetail_isa::instruction::{Instruction, InterpFields};
+use dovetail_isa::{OperandKind, Scalar, Src};
 
 /// Executes one instruction.
 pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Result<()> {

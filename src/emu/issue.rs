@@ -4,8 +4,8 @@
 use super::program::Run;
 use super::waits::{Issue, OperationKind, TrackedRegisters};
 use super::{buffer, global, image};
-use crate::isa::instruction::{BufferFields, ExportFields, Fields, FlatFields, ImageFields, Instruction};
-use crate::isa::{Op, Scalar, Traits};
+use dovetail_isa::instruction::{BufferFields, ExportFields, Fields, FlatFields, ImageFields, Instruction};
+use dovetail_isa::{Op, Scalar, Traits};
 
 /// Outstanding work of an instruction; `None` if it is complete when the next one begins.
 pub fn issued(inst: &Instruction, run: &Run) -> Option<Issue> {
@@ -60,7 +60,7 @@ fn of_buffer(op: buffer::Buffer, inst: &Instruction, f: &BufferFields) -> Option
 
 fn of_global(op: global::Global, inst: &Instruction, f: &FlatFields) -> (OperationKind, TrackedRegisters) {
     use global::Global;
-    let flat = inst.entry.format == crate::isa::Format::Flat;
+    let flat = inst.entry.format == dovetail_isa::Format::Flat;
     let count = match op {
         Global::Load(_) => inst.entry.data_registers(),
         Global::Atomic(atomic) if f.cache.glc => returned(atomic.bits),

@@ -6,9 +6,9 @@ use super::access::{self, Element, number};
 use super::atomic::{self, Atomic, Cell};
 use super::watch::StoreWatch;
 use super::wave::{Wave, ones};
-use crate::error::{Error, Result};
-use crate::isa::instruction::{DsFields, Instruction};
-use crate::isa::{MachineAtomic, Op, OpcodeRow, OperandKind, Scalar, Traits};
+use dovetail_base::error::{Error, Result};
+use dovetail_isa::instruction::{DsFields, Instruction};
+use dovetail_isa::{MachineAtomic, Op, OpcodeRow, OperandKind, Scalar, Traits};
 
 /// A workgroup's LDS allocation.
 #[derive(Clone, Debug, Default)]

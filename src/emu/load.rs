@@ -5,13 +5,13 @@
 
 use super::machine::Machine;
 use super::mode::Mode;
-use crate::error::{Context, Error, Result};
-use crate::metadata::document::{Document, Map, get, submap};
-use crate::metadata::named;
-use crate::metadata::note;
-use crate::metadata::registers::{RegisterWords, StageRegisters};
-use crate::metadata::schema::MetadataKey;
-use crate::target::{Gpu, Stage, WaveSize};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_metadata::document::{Document, Map, get, submap};
+use dovetail_metadata::named;
+use dovetail_metadata::note;
+use dovetail_metadata::registers::{RegisterWords, StageRegisters};
+use dovetail_metadata::schema::MetadataKey;
 use object::elf;
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionFlags};
@@ -134,7 +134,7 @@ fn stage_code(gpu: Gpu, stage: Stage, own: &Map, registers: &RegisterWords, entr
     let fields = StageRegisters::of(gpu.hardware_stage(stage))?;
     let wave = WaveSize::try_from(number(own, MetadataKey::WavefrontSize)?.unwrap_or(64))?;
     let count = registers.field(fields.user_sgpr) + 32 * fields.user_sgpr_msb.map_or(0, |field| registers.field(field));
-    let not_mapped = crate::metadata::user_data::pal::NOT_MAPPED;
+    let not_mapped = dovetail_metadata::user_data::pal::NOT_MAPPED;
     let slot = |n| registers.get(fields.user_data.nth(n)).unwrap_or(not_mapped);
     let rsrc1 = registers.get(fields.float_mode.register());
     let rsrc1 = rsrc1.ok_or_else(|| Error::malformed(format!("no {}", fields.float_mode.register().name())))?;

@@ -10,10 +10,10 @@ use super::program::{Class, Program, Run, Step};
 use super::trace::Trace;
 use super::wave::{Wave, WaveState};
 use super::{buffer, export, global, image, interp, salu, smem, valu};
-use crate::error::{Error, Result};
-use crate::isa::Isa;
-use crate::isa::instruction::Fields;
-use crate::target::Gpu;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Gpu;
+use dovetail_isa::Isa;
+use dovetail_isa::instruction::Fields;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 //! There is always a gap between two allocations; an access that is not inside one allocation is an error.
 
 use super::watch::StoreWatch;
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use std::cell::Cell;
 
 /// Start of the window. It is below 2^47, since descriptors hold 48 bits of an address.

@@ -2,8 +2,9 @@
 
 use super::block;
 use super::format::DataFormat;
-use crate::abi::formats::{self, Channel, Number};
-use crate::error::{Error, Result};
+use dovetail_abi::formats;
+use dovetail_abi::formats::{Channel, Number};
+use dovetail_base::error::{Error, Result};
 
 /// A format by its Vulkan name.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use super::image::{
 use super::inputs::{Address, Border, Compare, Image, Sampler, ViewShape};
 use super::machine::Machine;
 use super::named_format::NamedFormat;
-use crate::error::{Error, Result};
-use crate::state::Swizzle;
+use dovetail_base::error::{Error, Result};
+use dovetail_state::Swizzle;
 
 /// Location of the contents of a binding.
 #[derive(Debug)]

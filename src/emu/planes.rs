@@ -6,8 +6,8 @@ use super::inputs::{Image, InputBytes, Sampler};
 use super::machine::Machine;
 use super::named_format::NamedFormat;
 use super::placed::{Home, sampler_words, texels as plain_texels};
-use crate::error::{Context, Error, Result};
-use crate::state::{ImmutableSampler, PlaneView, Planes, SamplerWords, VkFormat};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_state::{ImmutableSampler, PlaneView, Planes, SamplerWords, VkFormat};
 
 impl Sampler {
     /// The sampler as the resource layout states it.

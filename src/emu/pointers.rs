@@ -1,7 +1,7 @@
 //! The [`StoredPointer`]s of one run's inputs: writes addresses before the run, and removes them from the output.
 
 use super::inputs::{Bound, Inputs, Slot, StoredPointer};
-use crate::error::{Context, Error, Result};
+use dovetail_base::error::{Context, Error, Result};
 
 /// Addresses, and where each is stored.
 #[derive(Clone, Debug, Default)]

@@ -5,10 +5,10 @@
 use super::issue::issued;
 use super::waits::Issue;
 use super::{buffer, control, global, image, lds, salu, valu};
-use crate::error::{Error, Result};
-use crate::isa::Isa;
-use crate::isa::disassemble;
-use crate::isa::instruction::{Fields, Instruction};
+use dovetail_base::error::{Error, Result};
+use dovetail_isa::Isa;
+use dovetail_isa::disassemble;
+use dovetail_isa::instruction::{Fields, Instruction};
 use std::sync::Arc;
 
 /// An instruction, ready for execution.

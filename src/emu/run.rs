@@ -8,9 +8,9 @@ use super::inputs::Inputs;
 use super::load::LoadedPipeline;
 use super::machine::{Machine, RunLimits, RunStats};
 use super::trace::Trace;
-use crate::error::{Context, Error, Result};
-use crate::state::ResourceLayout;
-use crate::target::{Gpu, Stage};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::{Gpu, Stage};
+use dovetail_state::ResourceLayout;
 
 /// Output of a run.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@
 //! write two registers. To add an operation, add a line to [`resolve`].
 
 use super::wave::Wave;
-use crate::error::Result;
-use crate::isa::instruction::ScalarFields;
-use crate::isa::{Op, OpcodeRow, OperandKind, Scalar};
+use dovetail_base::error::Result;
+use dovetail_isa::instruction::ScalarFields;
+use dovetail_isa::{Op, OpcodeRow, OperandKind, Scalar};
 
 /// Inputs of a scalar operation.
 #[derive(Clone, Copy)]
@@ -279,7 +279,7 @@ pub fn execute(op: Salu, entry: &OpcodeRow, fields: &ScalarFields, wave: &mut Wa
     let wide = entry.dst.first() == Some(&OperandKind::B64);
     let dst = fields.dst.unwrap_or(Scalar::Null);
     let (mut a, mut b) = (read(wave, 0)?, read(wave, 1)?);
-    if entry.format == crate::isa::Format::Sopk {
+    if entry.format == dovetail_isa::Format::Sopk {
         // Only unsigned comparisons zero-extend the constant.
         let signed = u64::from(i32::from(fields.imm.cast_signed()).cast_unsigned());
         let constant = if compares_unsigned(entry.op) { u64::from(fields.imm) } else { signed };
@@ -330,7 +330,7 @@ pub fn execute(op: Salu, entry: &OpcodeRow, fields: &ScalarFields, wave: &mut Wa
             };
             for n in 0..if wide { 2 } else { 1 } {
                 let value = match fields.srcs[0] {
-                    Some(crate::isa::Src::Scalar(s)) => wave.sgpr(s, source_step.saturating_add(n)),
+                    Some(dovetail_isa::Src::Scalar(s)) => wave.sgpr(s, source_step.saturating_add(n)),
                     _ => (a >> (32 * n)) as u32,
                 };
                 wave.set_sgpr(dst, target_step.saturating_add(n), value);

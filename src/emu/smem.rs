@@ -3,9 +3,9 @@
 use super::buffer::Descriptor;
 use super::memory::Memory;
 use super::wave::Wave;
-use crate::error::{Error, Result};
-use crate::isa::instruction::{Instruction, SmemFields};
-use crate::isa::{Scalar, Traits};
+use dovetail_base::error::{Error, Result};
+use dovetail_isa::instruction::{Instruction, SmemFields};
+use dovetail_isa::{Scalar, Traits};
 
 /// Executes one instruction.
 pub fn execute(inst: &Instruction, fields: &SmemFields, wave: &mut Wave, memory: &Memory) -> Result<()> {

@@ -6,9 +6,9 @@
 use super::load::CodePart;
 use super::program::Step;
 use super::wave::Wave;
-use crate::error::{Error, Result};
-use crate::isa::Scalar;
-use crate::target::WaveSize;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_isa::Scalar;
 use serde::Serialize;
 use std::str::FromStr;
 

@@ -8,7 +8,7 @@
 //! [`Wave`](super::wave::Wave) asks here at each access. Not checked: the order of one wave's memory accesses.
 
 use super::watch::Stored;
-use crate::isa::{Counter, Scalar, Vgpr, WaitLayout};
+use dovetail_isa::{Counter, Scalar, Vgpr, WaitLayout};
 
 /// Kinds of operations; operations of one kind complete in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! Active only if a workgroup has several waves; memory and LDS have one watch each.
 
 use super::waits::Outstanding;
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::ops::Range;
 

@@ -6,9 +6,9 @@
 use super::fixed_function::{Export, Parameters};
 use super::mode::{Mode, Round, to_f16};
 use super::waits::{TrackedRegister, Waits};
-use crate::error::{Error, Result};
-use crate::isa::{Isa, OperandKind, Scalar, Special, Src, Vgpr};
-use crate::target::WaveSize;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_isa::{Isa, OperandKind, Scalar, Special, Src, Vgpr};
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -313,7 +313,7 @@ impl Wave {
                 let single = f32::from_bits(x.bits());
                 match kind {
                     // f64 has more digits of 1/(2π).
-                    OperandKind::F64 | OperandKind::B64 if x == crate::isa::InlineFloat::InverseTwoPi => {
+                    OperandKind::F64 | OperandKind::B64 if x == dovetail_isa::InlineFloat::InverseTwoPi => {
                         0x3fc4_5f30_6dc9_c882
                     }
                     OperandKind::F64 | OperandKind::B64 => f64::from(single).to_bits(),

@@ -5,15 +5,15 @@
 //! written again. A conversion overwrites its source only if nothing else uses it.
 
 use super::piece::{Attach, GluePiece, Recorder};
-use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat, MAX_TARGETS, Packing};
-use crate::error::{Error, Result};
-use crate::isa::{ExpSources, ExpTarget, Instruction, Isa, Op, OperandKind, Src, Vgpr};
-use crate::kinds::NumericKind;
-use crate::metadata::interface::{ColorOutput, ComponentType, FragmentInterface, ResultSource};
+use dovetail_abi::exports::{ColorExport, ColorExportPlan, ExportFormat, MAX_TARGETS, Packing};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::kinds::NumericKind;
+use dovetail_isa::{ExpSources, ExpTarget, Instruction, Isa, Op, OperandKind, Src, Vgpr};
+use dovetail_metadata::interface::{ColorOutput, ComponentType, FragmentInterface, ResultSource};
 use serde::{Deserialize, Serialize};
 
 /// Symbol of a colour epilog.
-pub(crate) const COLOR_EXPORT_SYMBOL: &str = "color_export_shader";
+pub const COLOR_EXPORT_SYMBOL: &str = "color_export_shader";
 
 /// All inputs of a colour epilog.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

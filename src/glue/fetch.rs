@@ -11,14 +11,14 @@
 
 use super::divide::{Division, division};
 use super::piece::{Attach, GluePiece, Recorder};
-use crate::abi::fetch::{
+use dovetail_abi::fetch::{
     FetchLoad, FetchPlan, FetchedDword, SYSTEM_VGPRS, VertexIndex, kept_sgprs, table_address_sgpr,
 };
-use crate::error::{Error, Result};
-use crate::isa::instruction::{BufferFields, Fields};
-use crate::isa::{BufferFormat, CachePolicy, Counter, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr};
-use crate::metadata::interface::{MAX_JOINT_VGPRS, UserData};
-use crate::target::HardwareStage;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::HardwareStage;
+use dovetail_isa::instruction::{BufferFields, Fields};
+use dovetail_isa::{BufferFormat, CachePolicy, Counter, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr};
+use dovetail_metadata::interface::{MAX_JOINT_VGPRS, UserData};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 

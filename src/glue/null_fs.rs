@@ -1,9 +1,9 @@
 //! The fragment shader of a pipeline without one: it ends immediately.
 
 use super::piece::{Attach, GluePiece, Recorder};
-use crate::error::Result;
-use crate::isa::Isa;
-use crate::target::HardwareStage;
+use dovetail_base::error::Result;
+use dovetail_base::target::HardwareStage;
+use dovetail_isa::Isa;
 
 pub(super) fn emit(isa: &'static Isa) -> Result<GluePiece> {
     let mut out = Recorder::new(isa);

@@ -1,14 +1,14 @@
 //! The parameter epilog: exports the vertex body's outputs to the slots that the fragment shader reads.
 
 use super::piece::{Attach, GluePiece, Recorder};
-use crate::abi::params::{MAX_ATTRIBUTES, ParamExport, ParamPlan};
-use crate::error::{Error, Result};
-use crate::isa::{Counter, ExpSources, ExpTarget, Instruction, Isa, Src, Vgpr};
-use crate::metadata::interface::ParamSource;
+use dovetail_abi::params::{MAX_ATTRIBUTES, ParamExport, ParamPlan};
+use dovetail_base::error::{Error, Result};
+use dovetail_isa::{Counter, ExpSources, ExpTarget, Instruction, Isa, Src, Vgpr};
+use dovetail_metadata::interface::ParamSource;
 use serde::{Deserialize, Serialize};
 
 /// Symbol of a parameter epilog.
-pub(crate) const PARAM_EXPORT_SYMBOL: &str = "dovetail_param_export";
+pub const PARAM_EXPORT_SYMBOL: &str = "dovetail_param_export";
 
 /// All inputs of a parameter epilog.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

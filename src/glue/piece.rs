@@ -1,8 +1,9 @@
 //! A piece of machine code, and the recorder that emits its instructions and tracks its registers.
 
-use crate::error::{Error, Result};
-use crate::isa::{self, Counter, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr, WaitCounts};
-use crate::target::WaveSize;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_isa as isa;
+use dovetail_isa::{Counter, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr, WaitCounts};
 use serde::{Deserialize, Deserializer, Serialize};
 use smallvec::SmallVec;
 use std::borrow::Cow;

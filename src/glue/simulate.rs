@@ -7,14 +7,14 @@
 
 use super::tests::{component_type, instructions};
 use super::*;
-use crate::abi::fetch::{kept_sgprs, table_address_sgpr};
-use crate::abi::formats::{Format, Number, buffer_number};
-use crate::isa::instruction::{BufferFields, Fields, VectorDst};
-use crate::isa::{Counter, Instruction, Isa, Op, OpcodeRow, Scalar, Src, Vgpr, WaitCounts};
-use crate::metadata::interface::{ComponentType, UserData, VertexInput};
-use crate::state::{VertexAttribute, VertexBinding, VertexInputState, VertexRate};
-use crate::target::Gpu;
-use crate::target::WaveSize;
+use dovetail_abi::fetch::{kept_sgprs, table_address_sgpr};
+use dovetail_abi::formats::{Format, Number, buffer_number};
+use dovetail_base::target::Gpu;
+use dovetail_base::target::WaveSize;
+use dovetail_isa::instruction::{BufferFields, Fields, VectorDst};
+use dovetail_isa::{Counter, Instruction, Isa, Op, OpcodeRow, Scalar, Src, Vgpr, WaitCounts};
+use dovetail_metadata::interface::{ComponentType, UserData, VertexInput};
+use dovetail_state::{VertexAttribute, VertexBinding, VertexInputState, VertexRate};
 use std::collections::BTreeMap;
 
 const HIGH: u64 = 0x7fff_0000_0000;
@@ -242,9 +242,9 @@ fn expected(format: &Format, input: &VertexInput, binding: &VertexBinding, offse
     for component in input.component..input.component + input.count {
         let Some(position) = format.position(component) else {
             let one = match (input.ty.kind, input.ty.bits) {
-                (crate::kinds::NumericKind::Float, 16) => 0x3c00,
-                (crate::kinds::NumericKind::Float, 64) => 0x3ff0_0000_0000_0000,
-                (crate::kinds::NumericKind::Float, _) => 0x3f80_0000,
+                (dovetail_base::kinds::NumericKind::Float, 16) => 0x3c00,
+                (dovetail_base::kinds::NumericKind::Float, 64) => 0x3ff0_0000_0000_0000,
+                (dovetail_base::kinds::NumericKind::Float, _) => 0x3f80_0000,
                 _ => 1u64,
             };
             let value = if component == 3 { one } else { 0 };
@@ -262,7 +262,7 @@ fn expected(format: &Format, input: &VertexInput, binding: &VertexBinding, offse
         let value = convert(raw(at, bit, u32::from(width)), width, format.number);
         all.push(match (input.ty.kind, input.ty.bits) {
             (_, 32) => value,
-            (crate::kinds::NumericKind::Float, _) => narrow(value),
+            (dovetail_base::kinds::NumericKind::Float, _) => narrow(value),
             (_, bits) => value & ((1 << bits) - 1),
         });
     }

@@ -5,12 +5,12 @@
 
 use super::tests::{component_type, instructions};
 use super::*;
-use crate::abi::exports::ExportFormat;
-use crate::abi::params::ParamExport;
-use crate::isa::instruction::{Fields, VectorDst};
-use crate::isa::{Counter, ExpSources, ExpTarget, Isa, Op, OperandKind, Src, Vgpr, WaitCounts};
-use crate::metadata::interface::{ParamSource, ResultSource};
-use crate::target::Gpu;
+use dovetail_abi::exports::ExportFormat;
+use dovetail_abi::params::ParamExport;
+use dovetail_base::target::Gpu;
+use dovetail_isa::instruction::{Fields, VectorDst};
+use dovetail_isa::{Counter, ExpSources, ExpTarget, Isa, Op, OperandKind, Src, Vgpr, WaitCounts};
+use dovetail_metadata::interface::{ParamSource, ResultSource};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -99,9 +99,9 @@ fn expected(color: &ColorValue) -> Export {
     let half = color.ty == component_type("f16");
     let wide = |value: ResultSource| match (color.ty.kind, bits, name(value)) {
         (_, 32, name) => name,
-        (crate::kinds::NumericKind::Float, _, name) => format!("v_cvt_f32_f16({name})"),
-        (crate::kinds::NumericKind::Sint, _, name) => format!("v_bfe_i32({name},0,{bits})"),
-        (crate::kinds::NumericKind::Uint, _, name) => format!("v_bfe_u32({name},0,{bits})"),
+        (dovetail_base::kinds::NumericKind::Float, _, name) => format!("v_cvt_f32_f16({name})"),
+        (dovetail_base::kinds::NumericKind::Sint, _, name) => format!("v_bfe_i32({name},0,{bits})"),
+        (dovetail_base::kinds::NumericKind::Uint, _, name) => format!("v_bfe_u32({name},0,{bits})"),
     };
     let op = match color.format {
         ExportFormat::Fp16 if half => "v_pack_b32_f16",

@@ -2,15 +2,16 @@
 //! with `DOVETAIL_BLESS=1`). The text is this crate's disassembly, and LLVM's disassembler must agree with it.
 
 use super::*;
-use crate::abi::params::ParamVectors;
-use crate::isa::instruction::{Fields, VectorDst};
-use crate::isa::{self, Instruction, Isa};
-use crate::metadata::interface::{
+use dovetail_abi::params::ParamVectors;
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_isa as isa;
+use dovetail_isa::instruction::{Fields, VectorDst};
+use dovetail_isa::{Instruction, Isa};
+use dovetail_metadata::interface::{
     ColorOutput, ComponentType, FetchInterface, FragmentInput, FragmentInterface, ParamSource,
     PreRasterizationInterface, ResultSource, Semantic, StageKind, UserData, VertexInput, VertexInterface, VertexParam,
 };
-use crate::state::{ColorState, VertexInputState};
-use crate::target::{Gpu, Stage, WaveSize};
+use dovetail_state::{ColorState, VertexInputState};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -81,9 +82,9 @@ struct CaseColor {
 pub(super) fn component_type(text: &str) -> ComponentType {
     let (kind, bits) = text.split_at(1);
     let kind = match kind {
-        "f" => crate::kinds::NumericKind::Float,
-        "i" => crate::kinds::NumericKind::Sint,
-        "u" => crate::kinds::NumericKind::Uint,
+        "f" => dovetail_base::kinds::NumericKind::Float,
+        "i" => dovetail_base::kinds::NumericKind::Sint,
+        "u" => dovetail_base::kinds::NumericKind::Uint,
         other => panic!("type {other}"),
     };
     ComponentType { kind, bits: bits.parse().expect("width") }
@@ -210,7 +211,7 @@ fn show(plan: &Planned) -> String {
         assert_eq!(emit(key).as_ref(), Ok(&piece), "equal keys give equal bytes");
         let lines: Vec<String> =
             instructions(&piece.code).iter().map(|inst| inst.text(Isa::of(Gpu::Gfx1030), WaveSize::W64)).collect();
-        if let Some(theirs) = isa::oracle::disassemble("pieces_are_as_written_down", WaveSize::W64, &piece.code) {
+        if let Some(theirs) = dovetail_testing::disassemble("pieces_are_as_written_down", 64, &piece.code) {
             assert_eq!(lines, theirs);
         }
         check_end(&piece, &lines);
@@ -240,7 +241,7 @@ fn check_end(piece: &GluePiece, lines: &[String]) {
 }
 
 fn cases() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/glue");
+    let folder = dovetail_testing::root().join("testdata/glue");
     let files = std::fs::read_dir(folder).expect("testdata/glue").map(|entry| entry.expect("entry").path());
     let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
     files.sort();
@@ -311,16 +312,16 @@ fn prologs_write_above_the_entry_state() {
 
 #[test]
 fn damaged_keys_are_refused() {
-    let load = crate::abi::fetch::FetchLoad {
+    let load = dovetail_abi::fetch::FetchLoad {
         binding: 0,
-        index: crate::abi::fetch::VertexIndex::Vertex,
+        index: dovetail_abi::fetch::VertexIndex::Vertex,
         skip: 0,
         offset: 0,
         format: 22,
         components: 1,
         half: false,
     };
-    let dword = crate::abi::fetch::FetchedDword::Loaded { load: 0, component: 0, bits: 32 };
+    let dword = dovetail_abi::fetch::FetchedDword::Loaded { load: 0, component: 0, bits: 32 };
     let good = FetchKey {
         plan: FetchPlan { loads: vec![load], dwords: vec![dword] },
         vertex_buffer_table: Some(2),
@@ -364,8 +365,8 @@ proptest::proptest! {
         registers in [number(), number(), number(), number(), number()],
         target in proptest::num::u8::ANY,
     ) {
-        use crate::abi::fetch::{FetchLoad, FetchedDword, VertexIndex};
-        use crate::abi::params::ParamExport;
+        use dovetail_abi::fetch::{FetchLoad, FetchedDword, VertexIndex};
+        use dovetail_abi::params::ParamExport;
         let loads = loads.into_iter().map(|(binding, divisor, skip, offset, byte)| FetchLoad {
             binding,
             index: if byte & 1 == 0 { VertexIndex::Vertex } else { VertexIndex::Instance { divisor } },
@@ -392,15 +393,15 @@ proptest::proptest! {
         };
         let channels = [Some(ParamSource::Vgpr(a)), Some(ParamSource::Constant(b)), None, Some(ParamSource::Exported)];
         let params = ParamExportKey { exports: vec![ParamExport { slot: target, channels }] };
-        let format = crate::abi::exports::ExportFormat::Fp16;
+        let format = dovetail_abi::exports::ExportFormat::Fp16;
         let (vgpr, constant) = (ResultSource::Vgpr, ResultSource::Constant);
-        let ty = ComponentType { kind: crate::kinds::NumericKind::Sint, bits: target };
+        let ty = ComponentType { kind: dovetail_base::kinds::NumericKind::Sint, bits: target };
         let colors = vec![ColorValue { target, format, ty, values: [Some(vgpr(a)), Some(vgpr(b)), Some(constant(c)), Some(vgpr(e))] }];
         let depth = DepthValues { depth: Some(vgpr(d)), stencil: Some(constant(b)), sample_mask: None };
         let color = ColorExportKey { depth, colors, dummy: false };
         for piece in [PieceKey::Fetch(fetch), PieceKey::ParamExport(params), PieceKey::ColorExport(color)] {
             if let Err(e) = emit(&GlueKey { target: Gpu::Gfx1030, piece }) {
-                proptest::prop_assert!(matches!(e.kind(), crate::error::ErrorKind::Malformed(_)), "{}", e);
+                proptest::prop_assert!(matches!(e.kind(), dovetail_base::error::ErrorKind::Malformed(_)), "{}", e);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Operands of an instruction.
 
 use super::ids::Value;
-use crate::workspace::{Kept, Reusable};
+use dovetail_base::workspace::{Kept, Reusable};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 

@@ -5,7 +5,7 @@
 //! where the next compile of the same shader needs less, and so it would allocate again.
 
 use super::ids::{BlockId, InstId, Value};
-use crate::workspace::Reusable;
+use dovetail_base::workspace::Reusable;
 use smallvec::SmallVec;
 use std::ops::{Deref, DerefMut};
 

@@ -9,7 +9,7 @@ use super::op::Op;
 use super::pool::ConstPool;
 use super::shader::{BlockId, InstId, Shader, Value};
 use super::types::{Bits, Type};
-use crate::workspace::{Kept, take};
+use dovetail_base::workspace::{Kept, take};
 use smallvec::SmallVec;
 
 /// A cursor at the end of a block. The caller is responsible for types; `verify` checks them.
@@ -278,7 +278,7 @@ fn f64_to_half(x: f64) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::{Builder, Shader, f64_to_half};
-    use crate::target::Stage;
+    use dovetail_base::target::Stage;
 
     #[test]
     fn a_constant_is_made_once_for_all_blocks() {

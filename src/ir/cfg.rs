@@ -7,7 +7,7 @@ use super::dominators::immediate_dominators;
 use super::graph::{Graph, PerBlock};
 use super::ids::BlockId;
 use super::loops::{Loops, common};
-use crate::workspace::{Kept, List, filled, tables, take};
+use dovetail_base::workspace::{Kept, List, filled, tables, take};
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
@@ -119,7 +119,7 @@ impl Cfg {
     }
 
     /// Number of blocks.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.succs.len()
     }
 
@@ -178,8 +178,8 @@ impl Cfg {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::parse::parse;
-    use crate::ir::{BlockCall, Terminator};
+    use crate::parse::parse;
+    use crate::{BlockCall, Terminator};
     use std::sync::Arc;
 
     fn graph(blocks: &str) -> Arc<Cfg> {

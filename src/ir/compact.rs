@@ -4,7 +4,7 @@
 
 use super::block::BasicBlock;
 use super::shader::{Shader, Value, ValueDef};
-use crate::workspace::{List, filled};
+use dovetail_base::workspace::{List, filled};
 
 /// New number of a removed item.
 const NONE: u32 = u32::MAX;
@@ -66,8 +66,8 @@ impl Shader {
 
 #[cfg(test)]
 mod tests {
-    use crate::ir::parse::parse;
-    use crate::ir::{InstId, Value};
+    use crate::parse::parse;
+    use crate::{InstId, Value};
 
     #[test]
     fn what_no_block_has_goes_and_the_rest_keeps_its_order() {

@@ -6,7 +6,7 @@
 
 use super::graph::{Graph, PerBlock};
 use super::ids::BlockId;
-use crate::workspace::{Kept, filled, tables, take};
+use dovetail_base::workspace::{Kept, filled, tables, take};
 
 const NONE: u32 = u32::MAX;
 

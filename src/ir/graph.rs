@@ -1,8 +1,8 @@
 //! A directed graph of blocks: for each block the targets of its edges.
 
 use super::ids::BlockId;
-use crate::rows::Rows;
-use crate::workspace::{Kept, List, filled, tables, take};
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::{Kept, List, filled, tables, take};
 
 /// Edges by block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! A cached result, valid until its inputs change.
 
-use crate::workspace::{Kept, Reusable};
+use dovetail_base::workspace::{Kept, Reusable};
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -3,8 +3,8 @@
 
 use super::cfg::Cfg;
 use super::ids::BlockId;
-use crate::rows::Rows;
-use crate::workspace::{Kept, List, filled, tables, take};
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::{Kept, List, filled, tables, take};
 
 /// The loops of a graph, outer ones before inner ones.
 #[derive(Clone, Debug, Default)]
@@ -78,7 +78,7 @@ impl Loops {
 
     /// For each loop, the blocks outside of it that its edges lead to, one entry per edge; only edges of these blocks,
     /// in this order.
-    pub(super) fn exits(&self, cfg: &Cfg, blocks: impl Iterator<Item = BlockId>) -> Kept<Rows<BlockId>> {
+    pub fn exits(&self, cfg: &Cfg, blocks: impl Iterator<Item = BlockId>) -> Kept<Rows<BlockId>> {
         let mut pairs = take::<Vec<(u32, BlockId)>>();
         for b in blocks {
             for &to in cfg.succs(b) {

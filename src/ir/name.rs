@@ -1,7 +1,7 @@
 //! Debug names and symbol names. Short ones are stored inline, so that a list of names is one allocation; the memory of
 //! long ones is the thread's.
 
-use crate::workspace::Kept;
+use dovetail_base::workspace::Kept;
 use std::fmt;
 use std::ops::Deref;
 

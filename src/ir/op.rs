@@ -8,7 +8,7 @@ use super::interface::{BuiltIn, Interp, InterpPlace, OutputSlot};
 use super::lanes::{DerivativeKind, SubgroupOp};
 use super::memory::{Access, AtomicOp, BufferKind, DescriptorPart, FenceOrder, MemoryClasses, Scope};
 use super::types::Align;
-use crate::kinds::NumericKind;
+use dovetail_base::kinds::NumericKind;
 
 /// An operation. "→ T" is its result; without an arrow there is none.
 #[derive(Clone, Debug, PartialEq)]
@@ -201,7 +201,7 @@ pub enum Op {
     /// → whether the invocation is a helper now (b1). Upper level only.
     IsHelper,
     /// index → the same; not defined from this bound on. Upper level, and only in translations for judges
-    /// ([`translate_judged`](crate::compile::spirv::translate_judged)).
+    /// ([`translate_judged`](dovetail_spirv::translate_judged)).
     Within(u32),
     /// → token (b32, no bits): names the innermost loop around its block, for [`Op::StayInLoop`].
     LoopToken,

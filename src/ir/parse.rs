@@ -14,10 +14,10 @@ use super::shader::{
 use super::text::{self, Codec, FP_FLAGS, Text};
 use super::types::{Align, Bits, Type};
 use super::words::Word;
-use crate::error::{Error, Result};
-use crate::kinds::ResourceKind;
-use crate::target::{Stage, WaveSize};
-use crate::workspace::Reusable as _;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::kinds::ResourceKind;
+use dovetail_base::target::{Stage, WaveSize};
+use dovetail_base::workspace::Reusable as _;
 
 /// Reads the text form.
 ///

@@ -2,7 +2,7 @@
 
 use super::ids::Value;
 use super::types::Type;
-use crate::workspace::Reusable;
+use dovetail_base::workspace::Reusable;
 
 /// Constants by type and bits; emptied without being freed.
 #[derive(Debug, Default)]

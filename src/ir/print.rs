@@ -9,7 +9,7 @@ use super::shader::{Inst, InstId, Shader, Value};
 use super::text::{self, Codec, FP_FLAGS, Text};
 use super::types::Type;
 use super::words::Word;
-use crate::kinds::{SpecOperand, SpecValue};
+use dovetail_base::kinds::{SpecOperand, SpecValue};
 use std::fmt::{self, Write as _};
 
 /// Writes words, one space before each.

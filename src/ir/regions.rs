@@ -3,7 +3,7 @@
 
 use super::cfg::Cfg;
 use super::ids::BlockId;
-use crate::workspace::{Kept, filled, take};
+use dovetail_base::workspace::{Kept, filled, take};
 use smallvec::{SmallVec, smallvec};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

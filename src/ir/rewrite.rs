@@ -11,8 +11,8 @@ use super::builder::Builder;
 use super::graph::PerBlock;
 use super::op::Op;
 use super::shader::{BlockId, Inst, InstId, Shader, Value};
-use crate::error::{Error, Result};
-use crate::workspace::{Kept, filled, take};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::{Kept, filled, take};
 
 /// A rule's decision about an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,9 +14,9 @@ use super::op::Op;
 use super::symbols::Symbols;
 use super::tracked::Tracked;
 use super::types::{Align, Type};
-use crate::kinds::{DepthMode, ResourceKind, SpecOperand, SpecValue};
-use crate::target::{Stage, WaveSize};
-use crate::workspace::{Kept, List, take};
+use dovetail_base::kinds::{DepthMode, ResourceKind, SpecOperand, SpecValue};
+use dovetail_base::target::{Stage, WaveSize};
+use dovetail_base::workspace::{Kept, List, take};
 use std::fmt;
 use std::sync::Arc;
 

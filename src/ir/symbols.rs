@@ -2,7 +2,7 @@
 
 use super::ids::SymbolId;
 use super::name::Name;
-use crate::workspace::List;
+use dovetail_base::workspace::List;
 use std::fmt;
 use std::ops::Deref;
 

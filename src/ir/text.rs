@@ -16,7 +16,7 @@ use super::shader::{
 };
 use super::types::{Align, Type};
 use super::words::Word;
-use crate::kinds::NumericKind;
+use dovetail_base::kinds::NumericKind;
 use std::mem::discriminant;
 
 /// Result of reading; an error is a message to which the parser adds the line.

@@ -4,7 +4,7 @@
 //! stamps mean equal contents, also of a clone or after parts have been exchanged.
 
 use super::block::{BasicBlock, Blocks};
-use crate::workspace::{Kept, List};
+use dovetail_base::workspace::{Kept, List};
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -16,8 +16,8 @@ use super::shader::{BlockId, RegClass, Shader, Value};
 use super::uniform_locals::Locals;
 use super::uniform_ways::{Parted, Reach};
 use super::wave_wide::is_of_wave;
-use crate::rows::Rows;
-use crate::workspace::{Kept, filled, take};
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::{Kept, filled, take};
 use std::sync::Arc;
 
 /// Walks over a shader after which every value counts as divergent. Another walk is needed only if divergence spreads
@@ -219,7 +219,7 @@ impl Uniformity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::parse::parse;
+    use crate::parse::parse;
 
     #[test]
     fn it_is_kept_until_the_shader_changes() {
@@ -232,7 +232,7 @@ mod tests {
         shader.lower.as_mut().expect("a lower-level shader").args[0].class = RegClass::Vgpr;
         let second = Uniformity::of(&shader);
         assert!(!second.is_uniform(Value(1)), "the register is another");
-        shader.inst_mut(crate::ir::InstId(0)).args = crate::ir::InstArgs::new();
+        shader.inst_mut(crate::InstId(0)).args = crate::InstArgs::new();
         assert!(!Arc::ptr_eq(&second, &Uniformity::of(&shader)), "an instruction is another");
     }
 }

@@ -9,7 +9,7 @@ use super::cfg::Cfg;
 use super::graph::PerBlock;
 use super::op::Op;
 use super::shader::{BlockId, LocalId, Shader};
-use crate::workspace::{Kept, filled, take};
+use dovetail_base::workspace::{Kept, filled, take};
 use smallvec::SmallVec;
 
 /// Locals that something stores to.

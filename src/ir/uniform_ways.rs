@@ -7,8 +7,8 @@ use super::graph::PerBlock;
 use super::ids::BlockId;
 use super::loops::common;
 use super::regions::Regions;
-use crate::rows::Rows;
-use crate::workspace::{Kept, filled, tables, take};
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::{Kept, filled, tables, take};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -228,7 +228,7 @@ impl Parted {
 mod tests {
     use super::super::graph::Graph;
     use super::*;
-    use crate::workspace::List;
+    use dovetail_base::workspace::List;
     use proptest::prelude::*;
 
     fn cfg(edges: &[Vec<u32>]) -> Cfg {

@@ -13,8 +13,8 @@ use super::shader::{BlockId, EntryArg, Inst, InstId, Shader, ShaderLevel, Value,
 use super::types::Type;
 use super::wave_wide::WaveWide;
 use super::{rules, structure};
-use crate::error::{Error, Result};
-use crate::workspace::{List, filled};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::{List, filled};
 use smallvec::SmallVec;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Observes a compile: gets the result of each phase, for dumps, for checks between passes, and for timers.
 
 use super::Shader;
-use crate::error::Result;
+use dovetail_base::error::Result;
 use std::time::{Duration, Instant};
 
 /// The result of a phase.

@@ -10,7 +10,7 @@ use super::cfg::Cfg;
 use super::lanes::LaneOp;
 use super::op::Op;
 use super::shader::{BlockId, Shader, Value};
-use crate::workspace::{List, filled};
+use dovetail_base::workspace::{List, filled};
 use std::sync::Arc;
 
 /// The result for one shader in its current state.

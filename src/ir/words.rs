@@ -8,8 +8,8 @@ use super::lanes::{QuadSwap, ReduceOp};
 use super::memory::{AtomicOp, BufferKind, DescriptorPart, FenceOrder, Scope};
 use super::name::Name;
 use super::shader::{ArgRole, DenormMode, RegClass, RoundMode, ShaderLevel};
-use crate::kinds::{DepthMode, NumericKind, ResourceKind};
-use crate::target::{Stage, WaveSize};
+use dovetail_base::kinds::{DepthMode, NumericKind, ResourceKind};
+use dovetail_base::target::{Stage, WaveSize};
 use std::mem::discriminant;
 
 /// An enum whose variants have names.

@@ -3,10 +3,10 @@
 use super::encode::encode;
 use super::instruction::{Fields, Instruction};
 use super::{Op, Src, Traits};
-use crate::error::{Context, Error, Result};
-use crate::isa::Isa;
-use crate::target::WaveSize;
-use crate::workspace::List;
+use crate::Isa;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_base::workspace::List;
 
 /// A position in the code, valid for the assembler that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,8 +154,8 @@ fn byte_offset(dword: usize) -> Result<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::{InlineFloat, Op, Scalar, Vgpr, disassemble};
-    use crate::target::Gpu;
+    use crate::{InlineFloat, Op, Scalar, Vgpr, disassemble};
+    use dovetail_base::target::Gpu;
 
     const GFX: &Isa = Isa::of(Gpu::Gfx1030);
 

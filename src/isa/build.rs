@@ -5,8 +5,8 @@
 
 use super::instruction::*;
 use super::{ExpSources, ExpTarget, Format, Op, OpcodeRow, OperandKind, Scalar, Sgpr, Src, Traits, Vgpr};
-use crate::error::{Error, Result};
-use crate::isa::Isa;
+use crate::Isa;
+use dovetail_base::error::{Error, Result};
 
 impl Instruction {
     /// An operation with these operands.

@@ -5,7 +5,7 @@
 //! latencies that both schedulers assign to the units.
 
 use super::{Latency, Op};
-use crate::target::WaveSize;
+use dovetail_base::target::WaveSize;
 
 impl Latency {
     /// Cycles from the issue of an instruction until its result can be read without a stall.

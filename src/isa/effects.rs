@@ -8,7 +8,7 @@ use super::instruction::*;
 use super::register_set::{Register, RegisterSet};
 use super::table::OperandKind;
 use super::{Format, Op, OpcodeRow, Scalar, Special, Src, Traits, Vgpr};
-use crate::target::WaveSize;
+use dovetail_base::target::WaveSize;
 
 /// Registers of an instruction, and how it uses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 
 use super::oracle::support;
 use super::{CountedAccess, Effects, Register, RegisterSet, Scalar, Vgpr, disassemble};
-use crate::isa::Isa;
-use crate::isa::instruction::{Fields, Instruction};
-use crate::target::{Gpu, WaveSize};
+use crate::Isa;
+use crate::instruction::{Fields, Instruction};
+use dovetail_base::target::{Gpu, WaveSize};
 
 /// Instructions whose printed operands are not registers that they use.
 const BY_NAME: [&str; 4] = ["s_subvector_loop_begin", "s_subvector_loop_end", "s_atc_probe", "s_atc_probe_buffer"];

@@ -11,7 +11,7 @@ use super::operand_codes::OperandCodes;
 use super::sampling::SamplingTable;
 use super::tables::{self, ABSENT, long_number};
 use super::{Format, Op, OpcodeRow, Traits};
-use crate::target::{Family, FamilyFacts, Gpu};
+use dovetail_base::target::{Family, FamilyFacts, Gpu};
 use std::fmt;
 
 /// No row.
@@ -224,7 +224,7 @@ mod tests {
     fn a_shader_that_asks_for_an_absent_operation_is_refused() {
         let inst =
             super::super::Instruction { entry: &ABSENT, ..super::super::Instruction::program(&GFX103, Op::SNop, 0) };
-        let error = super::super::encode(&GFX103, crate::target::WaveSize::W32, &inst, &mut Vec::new());
+        let error = super::super::encode(&GFX103, dovetail_base::target::WaveSize::W32, &inst, &mut Vec::new());
         assert!(error.expect_err("no encoding").to_string().contains("no such operation"));
     }
 }

@@ -208,9 +208,9 @@ pub struct ScalarLoad {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::instruction::{Fields, SmemFields};
-    use crate::isa::{CachePolicy, Instruction, Isa, Op, Scalar, Sgpr, Src, encode_all};
-    use crate::target::{Gpu, WaveSize};
+    use crate::instruction::{Fields, SmemFields};
+    use crate::{CachePolicy, Instruction, Isa, Op, Scalar, Sgpr, Src, encode_all};
+    use dovetail_base::target::{Gpu, WaveSize};
 
     const WORDS: &LinkWords = &Isa::of(Gpu::Gfx1030).words;
 

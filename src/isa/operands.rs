@@ -5,7 +5,7 @@
 
 use super::instruction::{Modifiers, VectorFields, VectorForm};
 use super::{Format, Op, OpcodeRow, OperandKind, Scalar, Src, Traits};
-use crate::target::WaveSize;
+use dovetail_base::target::WaveSize;
 
 /// Kinds of source operands that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! A 32-bit [`Src`] made by [`Src::from_bits`] is canonical: a literal only if there is no inline constant for the value.
 
 use super::OperandKind;
-use crate::target::Family;
+use dovetail_base::target::Family;
 use std::fmt;
 
 /// A scalar general register, s0 to s105.

@@ -3,7 +3,7 @@
 //! SGPRs, VCC, M0 and EXEC are 0 to 127, SCC is 253, VGPRs are 256 to 511 (isa-gfx10 1.1). NULL is in no set.
 
 use super::{Scalar, Vgpr};
-use crate::target::WaveSize;
+use dovetail_base::target::WaveSize;
 use std::fmt;
 
 /// A register by its operand code.

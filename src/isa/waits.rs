@@ -35,7 +35,7 @@ impl Isa {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::{Gpu, WaveSize};
+    use dovetail_base::target::{Gpu, WaveSize};
 
     #[test]
     fn a_wait_is_what_its_instructions_wait_for() {

@@ -10,12 +10,12 @@ use super::places::{DataTarget, LoadReloc};
 use super::plans::Joints;
 use super::ready::{CodeRun, Ready};
 use super::resolve::StateValues;
-use crate::abi::layout::ResolvedLayout;
-use crate::error::{Context, Error, FullCompile, Result};
-use crate::glue::GluePiece;
-use crate::metadata::interface::StageInterface;
-use crate::state::PipelineState;
-use crate::target::{MOST_HARDWARE_STAGES, PipelineShape, ShapeStage, Stage};
+use dovetail_abi::layout::ResolvedLayout;
+use dovetail_base::error::{Context, Error, FullCompile, Result};
+use dovetail_base::target::{MOST_HARDWARE_STAGES, PipelineShape, ShapeStage, Stage};
+use dovetail_glue::GluePiece;
+use dovetail_metadata::interface::StageInterface;
+use dovetail_state::PipelineState;
 
 /// All parts of a pipeline.
 #[derive(Default)]

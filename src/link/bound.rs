@@ -9,12 +9,12 @@ use super::fit::Fit;
 use super::input::Object;
 use super::places::{LoadReloc, Patch, Patched};
 use super::user_data::{self, Numbers};
-use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
-use crate::error::{Context, Error, FullCompile, Result};
-use crate::metadata::interface::{ResourceUse, UserData};
-use crate::reloc::apply::{apply, fits};
-use crate::reloc::kind::RelocKind;
-use crate::reloc::symbol::LinkSymbol;
+use dovetail_abi::layout::{DescriptorPlace, ResolvedLayout};
+use dovetail_base::error::{Context, Error, FullCompile, Result};
+use dovetail_metadata::interface::{ResourceUse, UserData};
+use dovetail_reloc::apply::{apply, fits};
+use dovetail_reloc::kind::RelocKind;
+use dovetail_reloc::symbol::LinkSymbol;
 use smallvec::SmallVec;
 
 /// A part whose layout is known.

@@ -5,10 +5,10 @@
 //! are removed for one layout.
 
 use super::places::{DWORD, LoadReloc, Patch, Patched};
-use crate::error::{Context, Error, Result};
-use crate::fallible;
-use crate::isa::{Isa, LinkWords, ScalarLoad};
-use crate::reloc::kind::RelocKind;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::fallible;
+use dovetail_isa::{Isa, LinkWords, ScalarLoad};
+use dovetail_reloc::kind::RelocKind;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -344,9 +344,9 @@ fn misfit() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::{Instruction, Isa, Op, Scalar, Sgpr, Src, disassemble, encode_all};
-    use crate::reloc::symbol::{LinkSymbol, PartLetter};
-    use crate::target::{Gpu, WaveSize};
+    use dovetail_base::target::{Gpu, WaveSize};
+    use dovetail_isa::{Instruction, Isa, Op, Scalar, Sgpr, Src, disassemble, encode_all};
+    use dovetail_reloc::symbol::{LinkSymbol, PartLetter};
 
     const GFX: &Isa = Isa::of(Gpu::Gfx1030);
 

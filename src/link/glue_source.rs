@@ -1,9 +1,10 @@
 //! The source of glue: the linker requests pieces by key, and does not know whether they are generated or cached.
 
 use super::held::held;
-use crate::error::Result;
-use crate::glue::{self, GlueKey, GluePiece};
-use crate::table::{SharedTable, hash};
+use dovetail_base::error::Result;
+use dovetail_base::table::{SharedTable, hash};
+use dovetail_glue as glue;
+use dovetail_glue::{GlueKey, GluePiece};
 use std::sync::Arc;
 
 /// Makes or finds pieces of glue: a cache, [`SharedGlue`] or [`EmitGlue`].
@@ -49,8 +50,8 @@ impl<F: Fn(&GlueKey) -> Result<Arc<GluePiece>>> GlueSource for F {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::glue::PieceKey;
-    use crate::target::Gpu;
+    use dovetail_base::target::Gpu;
+    use dovetail_glue::PieceKey;
 
     #[test]
     fn a_shared_piece_is_made_once_and_is_the_one_that_would_be_made() {

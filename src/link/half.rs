@@ -11,8 +11,8 @@ use super::plans::Joints;
 use super::ready::Ready;
 use super::resolve::StateValues;
 use super::{Job, Linked, Size};
-use crate::error::{Context, Error, Result};
-use crate::state::PipelineState;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_state::PipelineState;
 
 /// A vertex part, ready to be linked with fragment parts. Layout and placement are those of the job that made it.
 pub struct VertexHalf<'a> {

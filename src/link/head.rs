@@ -8,12 +8,12 @@
 use super::attach::{Unit, UnitStage};
 use super::layout::{ENTRY_ALIGN, Layout, Placement};
 use super::places::Patched;
-use crate::elf::{MACHINE, OSABI_PAL, RELOCATABLE, shf, sht, size, stt};
-use crate::error::{Error, Result};
-use crate::fixed::FixedWriter;
-use crate::glue::{COLOR_EXPORT_SYMBOL, PARAM_EXPORT_SYMBOL};
-use crate::table::{SharedTable, hash};
-use crate::target::{Gpu, MOST_HARDWARE_STAGES, Stage};
+use dovetail_base::elf::{MACHINE, OSABI_PAL, RELOCATABLE, shf, sht, size, stt};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::fixed::FixedWriter;
+use dovetail_base::table::{SharedTable, hash};
+use dovetail_base::target::{Gpu, MOST_HARDWARE_STAGES, Stage};
+use dovetail_glue::{COLOR_EXPORT_SYMBOL, PARAM_EXPORT_SYMBOL};
 use smallvec::SmallVec;
 use std::ops::Deref;
 use std::sync::OnceLock;

@@ -1,7 +1,7 @@
 //! Values that links share: each is kept in a table, or made for one link only.
 
-use crate::error::Result;
-use crate::table::SharedTable;
+use dovetail_base::error::Result;
+use dovetail_base::table::SharedTable;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

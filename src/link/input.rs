@@ -10,18 +10,18 @@ use super::places::{DWORD, DataTarget, LoadReloc, Patch, Patched};
 use super::ready::ReadyParts;
 use super::touch::Touched;
 use super::user_data;
-use crate::abi::params::ParamVectors;
-use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
-use crate::error::{Context, Error, FullCompile, Result};
-use crate::fallible;
-use crate::isa::Isa;
-use crate::metadata::interface::{StageInterface, StageKind, VertexInterface};
-use crate::metadata::notes::Notes;
-use crate::metadata::part_notes::PartNotes;
-use crate::metadata::{note, read_unlinked};
-use crate::reloc::kind::RelocKind;
-use crate::reloc::symbol::LinkSymbol;
-use crate::target::{Gpu, Stage};
+use dovetail_abi::params::ParamVectors;
+use dovetail_base::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
+use dovetail_base::error::{Context, Error, FullCompile, Result};
+use dovetail_base::fallible;
+use dovetail_base::target::{Gpu, Stage};
+use dovetail_isa::Isa;
+use dovetail_metadata::interface::{StageInterface, StageKind, VertexInterface};
+use dovetail_metadata::notes::Notes;
+use dovetail_metadata::part_notes::PartNotes;
+use dovetail_metadata::{note, read_unlinked};
+use dovetail_reloc::kind::RelocKind;
+use dovetail_reloc::symbol::LinkSymbol;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use xxhash_rust::xxh3::xxh3_128;
@@ -140,7 +140,7 @@ impl Object {
     ///
     /// # Errors
     /// As [`Self::parse`].
-    pub(crate) fn parse_new(bytes: &[u8]) -> Result<Self> {
+    pub fn parse_new(bytes: &[u8]) -> Result<Self> {
         Self::parse_digested(bytes, blake3::hash(bytes).as_bytes())
     }
 
@@ -174,7 +174,7 @@ impl Object {
 
     /// Reads its fields for a link that will follow.
     #[inline]
-    pub(crate) fn read_ahead(&self) {
+    pub fn read_ahead(&self) {
         let mut read = Touched::default();
         self.touch(&mut read);
         read.done();

@@ -19,7 +19,7 @@
 use super::attach::Unit;
 use super::places::DWORD;
 use super::ready::CodeRun;
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 

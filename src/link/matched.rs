@@ -4,14 +4,14 @@
 
 use super::held::{Held, PlansId};
 use super::touch::Touched;
-use crate::abi::content_id::ContentId;
-use crate::abi::params::{ParamPlan, ParamVectors};
-use crate::error::{Error, FullCompile, Result};
-use crate::glue::GluePiece;
-use crate::metadata::final_registers::AttributeControls;
-use crate::metadata::interface::{FragmentInput, ParamConstant, PreRasterizationInterface, StageInterface};
-use crate::near_table::{NearTable, Tag};
-use crate::target::Family;
+use dovetail_abi::content_id::ContentId;
+use dovetail_abi::params::{ParamPlan, ParamVectors};
+use dovetail_base::error::{Error, FullCompile, Result};
+use dovetail_base::near_table::{NearTable, Tag};
+use dovetail_base::target::Family;
+use dovetail_glue::GluePiece;
+use dovetail_metadata::final_registers::AttributeControls;
+use dovetail_metadata::interface::{FragmentInput, ParamConstant, PreRasterizationInterface, StageInterface};
 use std::sync::{Arc, LazyLock};
 
 /// Number of matches that a part keeps in its table; further ones are made at each link.

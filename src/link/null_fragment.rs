@@ -1,13 +1,13 @@
 //! The fragment stage of a pipeline without a fragment shader: a piece of glue as an [`Object`].
 
 use super::input::Object;
-use crate::error::Result;
-use crate::glue::GluePiece;
-use crate::metadata::interface::{ExportedFormats, FragmentInterface, StageInterface, StageKind, UserData};
-use crate::metadata::notes::{MetadataFields, Notes};
-use crate::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, SPI_SHADER_PGM_RSRC2_PS, rsrc1_ps};
-use crate::metadata::schema::MetadataKey;
-use crate::target::{Gpu, Stage, WaveSize};
+use dovetail_base::error::Result;
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_glue::GluePiece;
+use dovetail_metadata::interface::{ExportedFormats, FragmentInterface, StageInterface, StageKind, UserData};
+use dovetail_metadata::notes::{MetadataFields, Notes};
+use dovetail_metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, SPI_SHADER_PGM_RSRC2_PS, rsrc1_ps};
+use dovetail_metadata::schema::MetadataKey;
 
 /// The object of a fragment shader that ends immediately.
 pub(super) fn null_fragment(target: Gpu, wave: WaveSize, piece: &GluePiece) -> Result<Object> {

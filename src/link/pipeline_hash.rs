@@ -8,8 +8,8 @@
 
 use super::attach::Unit;
 use super::resolve::Resolved;
-use crate::metadata::finalize::FinalNotes;
-use crate::target::MOST_HARDWARE_STAGES;
+use dovetail_base::target::MOST_HARDWARE_STAGES;
+use dovetail_metadata::finalize::FinalNotes;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Returns the stable hash, of the shaders alone, and the unique hash, of all code with its values and of the

@@ -1,7 +1,7 @@
 //! Places in a part that get a value: at a link, or from the loader.
 
-use crate::reloc::kind::RelocKind;
-use crate::reloc::symbol::LinkSymbol;
+use dovetail_reloc::kind::RelocKind;
+use dovetail_reloc::symbol::LinkSymbol;
 
 /// Size of an instruction word in bytes.
 pub(super) const DWORD: u32 = 4;

@@ -17,14 +17,15 @@ use super::matched::{Match, ReadsId};
 use super::null_fragment::null_fragment;
 use super::ready::{OwnState, Ready};
 use super::touch::Touched;
-use crate::abi::layout::ResolvedLayout;
-use crate::abi::params::ParamPlan;
-use crate::error::{Context, Error, Result};
-use crate::glue::{self, GlueKey, GluePiece, PieceKey};
-use crate::metadata::interface::StageInterface;
-use crate::state::PipelineState;
-use crate::table::{SharedTable, hash};
-use crate::target::{Gpu, WaveSize};
+use dovetail_abi::layout::ResolvedLayout;
+use dovetail_abi::params::ParamPlan;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::table::{SharedTable, hash};
+use dovetail_base::target::{Gpu, WaveSize};
+use dovetail_glue as glue;
+use dovetail_glue::{GlueKey, GluePiece, PieceKey};
+use dovetail_metadata::interface::StageInterface;
+use dovetail_state::PipelineState;
 use std::sync::Arc;
 
 /// Plans and pieces, kept between links. All threads share one; it only grows. What an object keeps of its links is for

@@ -4,10 +4,10 @@
 use super::bound::{is_near, too_far};
 use super::input::Object;
 use super::ready::Ready;
-use crate::error::{Error, FullCompile, Result};
-use crate::reloc::kind::RelocKind;
-use crate::reloc::symbol::LinkSymbol;
-use crate::state::PipelineState;
+use dovetail_base::error::{Error, FullCompile, Result};
+use dovetail_reloc::kind::RelocKind;
+use dovetail_reloc::symbol::LinkSymbol;
+use dovetail_state::PipelineState;
 use smallvec::SmallVec;
 
 /// Entries per sample pattern in PAL's table.

@@ -2,10 +2,10 @@
 //!
 //! Invariant: the order satisfies PAL's assertions, and values that only unlinked ELFs use do not occur.
 
-use crate::abi::layout::{MAX_ROOT_DWORDS, ResolvedLayout};
-use crate::error::{Error, Result};
-use crate::metadata::interface::{StageInterface, UserData};
-use crate::metadata::user_data::pal;
+use dovetail_abi::layout::{MAX_ROOT_DWORDS, ResolvedLayout};
+use dovetail_base::error::{Error, Result};
+use dovetail_metadata::interface::{StageInterface, UserData};
+use dovetail_metadata::user_data::pal;
 use smallvec::SmallVec;
 
 /// Checks the user data of a part; done once per part.

@@ -4,18 +4,19 @@
 //! about how the ELF was made. To add a rule, add a variant of [`ElfRule`], a check, and a mutation in the tests that
 //! violates it.
 
-use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
-use crate::error::Result;
-use crate::isa::Isa;
-use crate::metadata::document::{Document, Map, get};
-use crate::metadata::named;
-use crate::metadata::note::{self, isa_name};
-use crate::metadata::notes::unlinked_key;
-use crate::metadata::registers::*;
-use crate::metadata::user_data;
-use crate::reloc::kind::RelocKind;
-use crate::reloc::symbol::LinkSymbol;
-use crate::target::{Family, FamilyFacts, Gpu, HardwareStage, PipelineShape, ShapeStage, Stage, WaveSize};
+use dovetail_base::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
+use dovetail_base::error::Result;
+use dovetail_base::target::{Family, FamilyFacts, Gpu, HardwareStage, PipelineShape, ShapeStage, Stage, WaveSize};
+use dovetail_isa::Isa;
+use dovetail_metadata::document::{Document, Map, get};
+use dovetail_metadata::named;
+use dovetail_metadata::note;
+use dovetail_metadata::note::isa_name;
+use dovetail_metadata::notes::unlinked_key;
+use dovetail_metadata::registers::*;
+use dovetail_metadata::user_data;
+use dovetail_reloc::kind::RelocKind;
+use dovetail_reloc::symbol::LinkSymbol;
 use rmpv::Value;
 use serde::Serialize;
 use std::fmt;

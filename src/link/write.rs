@@ -11,18 +11,19 @@ use super::head::{
 use super::layout::{ENTRY_ALIGN, Layout, PartId, PlacedData, Placement};
 use super::places::{DWORD, DataTarget, LoadReloc, Patched};
 use super::resolve::Resolved;
-use crate::elf::size;
-use crate::error::{Context, Error, Result};
-use crate::fallible;
-use crate::fixed::FixedWriter;
-use crate::isa::{Isa, WordRun};
-use crate::metadata::document::Document;
-use crate::metadata::finalize::FinalNotes;
-use crate::metadata::named::{self, MetadataVersion};
-use crate::metadata::{note, write_v2};
-use crate::reloc::apply::apply;
-use crate::reloc::kind::RelocKind;
-use crate::target::Gpu;
+use dovetail_base::elf::size;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::fallible;
+use dovetail_base::fixed::FixedWriter;
+use dovetail_base::target::Gpu;
+use dovetail_isa::{Isa, WordRun};
+use dovetail_metadata::document::Document;
+use dovetail_metadata::finalize::FinalNotes;
+use dovetail_metadata::named;
+use dovetail_metadata::named::MetadataVersion;
+use dovetail_metadata::{note, write_v2};
+use dovetail_reloc::apply::apply;
+use dovetail_reloc::kind::RelocKind;
 use smallvec::SmallVec;
 
 /// The content to write.

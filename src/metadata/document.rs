@@ -4,7 +4,7 @@
 //! A document is one map: `amdpal.version` and `amdpal.pipelines`, an array of one map (pal-abi 5). Maps are lists in
 //! file order, so that reading and writing gives the same bytes.
 
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use rmpv::Value;
 
 /// Nesting limit. A real note nests ten deep; a hostile one must not exhaust the stack.

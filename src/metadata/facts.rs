@@ -3,7 +3,7 @@
 use super::final_registers::AttributeControls;
 use super::interface::StageInterface;
 use super::stage_text::Counts;
-use crate::state::PipelineState;
+use dovetail_state::PipelineState;
 
 /// What the link knows about one stage.
 #[derive(Clone, Copy, Debug)]

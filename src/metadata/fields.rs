@@ -1,7 +1,7 @@
 //! Numbers by metadata key, each in a fixed slot, so that links copy, merge and write them without allocating.
 
 use super::schema::MetadataKey;
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use std::fmt;
 use std::ops::Index;
 

@@ -14,8 +14,8 @@ use super::registers::{
     SPI_SHADER_PGM_RSRC1_PS, SPI_SHADER_PGM_RSRC1_VS, SPI_VS_OUT_CONFIG,
 };
 use super::schema::MergeRule;
-use crate::error::{Error, Result};
-use crate::target::{Family, MOST_HARDWARE_STAGES};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::{Family, MOST_HARDWARE_STAGES};
 use smallvec::SmallVec;
 
 /// An entry of the map: a 16-bit number and a 32-bit word, each with its tag.
@@ -168,7 +168,7 @@ impl AttributeControls {
     }
 
     /// All entries.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         self.entries.as_flattened()
     }
 }
@@ -313,7 +313,7 @@ impl<'a> FinalRegisters<'a> {
 
     /// A hash of every word that was set after the parts were added: with the hashes of the parts, it decides all
     /// words.
-    pub(crate) fn changes(&self) -> u64 {
+    pub fn changes(&self) -> u64 {
         self.changes
     }
 
@@ -336,7 +336,7 @@ impl<'a> FinalRegisters<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::registers::{SPI_BARYC_CNTL, SPI_PS_INPUT_CNTL, TABLE, VGT_SHADER_STAGES_EN, spi_baryc_cntl};
+    use crate::registers::{SPI_BARYC_CNTL, SPI_PS_INPUT_CNTL, TABLE, VGT_SHADER_STAGES_EN, spi_baryc_cntl};
 
     fn part(words: &[(HardwareRegister, u32)]) -> PartRegisters {
         let mut out = RegisterWords::new(Family::Gfx103);

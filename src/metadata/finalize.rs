@@ -12,8 +12,8 @@ use super::graphics;
 use super::interface::{StageKind, VertexInterface};
 use super::ready_notes::{StageNotes, granules};
 use super::schema::MetadataKey;
-use crate::error::{Context, Error, Result};
-use crate::target::{Family, MOST_HARDWARE_STAGES, PipelineShape};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::{Family, MOST_HARDWARE_STAGES, PipelineShape};
 use smallvec::SmallVec;
 
 /// `.spill_threshold` of a pipeline without spilled user data. PAL keeps 16 bits.

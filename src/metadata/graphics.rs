@@ -14,9 +14,9 @@ use super::notes::Notes;
 use super::part_notes::vgpr_comp_cnt;
 use super::registers::*;
 use super::schema::MetadataKey;
-use crate::error::{Error, FullCompile, Result};
-use crate::kinds::DepthMode;
-use crate::state::ColorState;
+use dovetail_base::error::{Error, FullCompile, Result};
+use dovetail_base::kinds::DepthMode;
+use dovetail_state::ColorState;
 
 /// `SPI_SHADER_POS_FORMAT` of one vector.
 const FOUR_COMPONENTS: u32 = 4;

@@ -5,8 +5,8 @@
 //! whole contract; `docs/unlinked-elf.md` describes each key.
 
 pub use super::stage_kind::{FetchInterface, PreRasterizationInterface, StageKind, VertexInterface};
-use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecOperand, SpecValue};
-use crate::target::{Gpu, HardwareStage, Stage, WaveSize};
+use dovetail_base::kinds::{DepthMode, NumericKind, ResourceKind, SpecOperand, SpecValue};
+use dovetail_base::target::{Gpu, HardwareStage, Stage, WaveSize};
 use serde::de;
 use serde::ser;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -8,8 +8,8 @@
 use super::interface::{ColorOutput, ComponentType, StageInterface, StageKind, VertexInput};
 use super::msgpack::Writer;
 use super::msgpack_read::Reader;
-use crate::error::{Context, Error, FullCompile, Result};
-use crate::kinds::NumericKind;
+use dovetail_base::error::{Context, Error, FullCompile, Result};
+use dovetail_base::kinds::NumericKind;
 
 /// Incremented with every change of the interface's form or meaning; a part of another generation cannot be linked.
 pub const GENERATION: u32 = 11;
@@ -165,15 +165,15 @@ fn type_name(out: &mut Writer, ty: ComponentType, count: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
-    use crate::kinds::{ResourceKind, SpecOperand, SpecValue};
-    use crate::metadata::document::{Document, Map, get, set};
-    use crate::metadata::interface::{
+    use crate::document::{Document, Map, get, set};
+    use crate::interface::{
         ComputeInterface, FetchInterface, FragmentInterface, ParamSource, PreRasterizationInterface, ResourceUse,
         ResultSource, Semantic, UserData, VertexInterface, VertexParam,
     };
-    use crate::metadata::read_unlinked::interface_of;
-    use crate::target::{Gpu, Stage, WaveSize};
+    use crate::read_unlinked::interface_of;
+    use dovetail_base::error::ErrorKind;
+    use dovetail_base::kinds::{ResourceKind, SpecOperand, SpecValue};
+    use dovetail_base::target::{Gpu, Stage, WaveSize};
     use rmpv::Value;
 
     fn interface(stage: Stage, kind: StageKind) -> StageInterface {

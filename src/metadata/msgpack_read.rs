@@ -4,7 +4,7 @@
 
 use super::document::{MAX_DEPTH, tree};
 use super::msgpack::{BYTES, FIXED_UINT_64};
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use rmp::Marker;
 use rmp::decode::{self, Bytes};
 use smallvec::SmallVec;

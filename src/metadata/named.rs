@@ -11,8 +11,8 @@ use super::named_fields::{
 };
 use super::registers::*;
 use super::user_data::pal::NOT_MAPPED;
-use crate::error::{Error, Result};
-use crate::target::{Family, Gpu, HardwareStage, WaveSize};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::{Family, Gpu, HardwareStage, WaveSize};
 use rmpv::Value;
 
 /// Version of the metadata of a pipeline ELF.

@@ -2,7 +2,7 @@
 //! be of some bits of a field of [`super::registers`].
 
 use super::registers::*;
-use crate::target::HardwareStage;
+use dovetail_base::target::HardwareStage;
 
 /// A field with its name.
 pub(super) type NamedField = (&'static str, Field);

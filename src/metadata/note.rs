@@ -3,9 +3,9 @@
 //! Name and descriptor are each padded to four bytes (pal-abi 3.2). PAL takes the first note of type 32 and ignores its
 //! name; Dovetail checks both.
 
-use crate::error::{Error, Result};
-use crate::fixed::FixedWriter;
-use crate::target::Gpu;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::fixed::FixedWriter;
+use dovetail_base::target::Gpu;
 
 /// `n_type` of the metadata note.
 pub const NT_AMDGPU_METADATA: u32 = 32;
@@ -101,7 +101,7 @@ pub fn section_size(target: Gpu, document: usize) -> usize {
 }
 
 /// Writes the whole `.note` section of one of our ELFs: instruction set, then metadata. `write` writes the document.
-pub(crate) fn write_section_into(
+pub fn write_section_into(
     out: &mut FixedWriter<'_>,
     target: Gpu,
     document: usize,

@@ -5,7 +5,7 @@ pub use super::fields::MetadataFields;
 use super::interface_io;
 use super::registers::RegisterWords;
 use super::schema::{MetadataKey, Owner};
-use crate::target::Family;
+use dovetail_base::target::Family;
 
 /// The notes of one part as numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use super::notes::Notes;
 use super::registers::{COMPUTE_NUM_THREAD, StageRegisters, compute_num_thread, compute_pgm_rsrc2, rsrc1_vs};
 use super::schema::MetadataKey;
 use super::stage_text::{Counts, StageText};
-use crate::error::{Error, Result};
-use crate::target::{HardwareStage, WaveSize};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::{HardwareStage, WaveSize};
 use smallvec::SmallVec;
 
 /// The notes that depend on one part alone.
@@ -50,7 +50,7 @@ impl PartNotes {
 
     /// A value that depends on all groups of fields that a link reads, so that they are in the processor's caches.
     #[inline(always)]
-    pub(crate) fn touched(&self) -> usize {
+    pub fn touched(&self) -> usize {
         self.pipeline.len() ^ self.text.bytes().len() ^ self.registers.bytes().len() ^ self.counts.sgprs as usize
     }
 }

@@ -7,8 +7,8 @@ use super::notes::Notes;
 use super::register_words::RegisterSet;
 use super::registers::{HardwareRegister, RegisterWords};
 use super::schema::{KeyScope, MetadataKey, Owner, ValueType};
-use crate::error::{Context, Error, Result};
-use crate::target::{Family, HardwareStage, Stage};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::{Family, HardwareStage, Stage};
 
 /// A pipeline map while its notes are being read. Its entries come in any order.
 pub(super) struct NotesReading {

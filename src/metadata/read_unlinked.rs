@@ -9,8 +9,8 @@ use super::interface_io::{PREFIX, Reading};
 use super::msgpack_read::Reader;
 use super::notes::Notes;
 use super::read_notes::NotesReading;
-use crate::error::{Error, Result};
-use crate::target::{Gpu, Stage};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::{Gpu, Stage};
 use rmpv::Value;
 
 /// The interface of a stage, and its notes; `gpu` is the GPU of the ELF.
@@ -105,8 +105,8 @@ fn pipeline(from: &mut Reader<'_>, both: &mut Both) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::document::{Map, set};
-    use crate::metadata::schema::MetadataKey;
+    use crate::document::{Map, set};
+    use crate::schema::MetadataKey;
 
     /// A document like llc-19's for a fragment shader.
     fn document() -> Document {

@@ -10,9 +10,9 @@ use super::registers::{Field, StageRegisters};
 use super::schema::MetadataKey;
 use super::stage_text::Counts;
 use super::user_data::MAX_ROOT_DWORDS;
-use crate::error::{Error, Result};
-use crate::fixed::FixedWriter;
-use crate::state::ColorState;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::fixed::FixedWriter;
+use dovetail_state::ColorState;
 
 /// Facts of a part that its layout and its own glue decide.
 #[derive(Clone, Copy, Debug)]

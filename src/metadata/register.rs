@@ -5,8 +5,8 @@
 
 use super::registers::TABLE;
 use super::schema::{MergeRule, Owner};
-use crate::error::{Error, Result};
-use crate::target::Family;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Family;
 
 /// A register, by its place in the table with ranges expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,8 +1,8 @@
 //! Register words of a family, each register at its place in the table: set and copied without searching.
 
 use super::register::{COUNT, Field, HardwareRegister};
-use crate::error::Result;
-use crate::target::Family;
+use dovetail_base::error::Result;
+use dovetail_base::target::Family;
 use std::fmt;
 
 pub(super) const MASKS: usize = COUNT.div_ceil(64);

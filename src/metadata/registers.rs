@@ -3,7 +3,7 @@
 //! a register and the place of a field ([`super::register`] looks them up).
 //!
 //! A row is `module NAME [number] * count owner merge { FIELD low width … }`, with `* count` for a range of equal registers.
-//! The brackets have a number for each family, in the order of [`crate::target::Family`], or `-` where the family has no such
+//! The brackets have a number for each family, in the order of [`dovetail_base::target::Family`], or `-` where the family has no such
 //! register. A field without brackets is in the same place in every family that has the register; one with brackets has a
 //! place for each family, or `-`: `FIELD [low width, -]`.
 //!
@@ -14,8 +14,8 @@ use super::register::first_place;
 pub use super::register::{Field, HardwareRegister, RegisterInfo};
 pub use super::register_words::RegisterWords;
 use super::schema::{MergeRule, Owner};
-use crate::error::{Error, Result};
-use crate::target::HardwareStage;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::HardwareStage;
 
 macro_rules! number {
     (-) => {
@@ -31,7 +31,7 @@ macro_rules! place {
         None
     };
     ($low:literal $width:literal) => {
-        Some($crate::metadata::register::FieldPlace { low: $low, width: $width })
+        Some($crate::register::FieldPlace { low: $low, width: $width })
     };
 }
 
@@ -40,7 +40,7 @@ macro_rules! places {
         [$(place!($low $($width)?)),*]
     };
     ($low:literal $width:literal) => {
-        [place!($low $width); $crate::target::Family::COUNT]
+        [place!($low $width); dovetail_base::target::Family::COUNT]
     };
 }
 
@@ -225,8 +225,8 @@ fn no_registers(stage: HardwareStage) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::register::FieldPlace;
-    use crate::target::Family;
+    use crate::register::FieldPlace;
+    use dovetail_base::target::Family;
 
     #[test]
     fn registers_and_fields_do_not_overlap() {

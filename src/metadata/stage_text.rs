@@ -6,7 +6,7 @@ use super::interface::StageInterface;
 use super::msgpack::Writer;
 use super::registers::{RegisterWords, compute_num_thread};
 use super::schema::{KeyScope, MetadataKey, ValueType};
-use crate::fixed::FixedWriter;
+use dovetail_base::fixed::FixedWriter;
 
 /// The encoded text of a stage in the document.
 #[derive(Clone, Debug, Default)]

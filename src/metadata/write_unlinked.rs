@@ -8,7 +8,7 @@ use super::msgpack::Writer;
 use super::notes::MetadataFields;
 use super::registers::RegisterWords;
 use super::schema::MetadataKey;
-use crate::error::Result;
+use dovetail_base::error::Result;
 use smallvec::SmallVec;
 
 /// Encodes the document. `symbol` is the name of the stage's body; `remarks` are texts under keys that are not part of

@@ -9,7 +9,7 @@ use super::finalize::FinalNotes;
 use super::msgpack::FIXED_UINT;
 use super::ready_notes::StageNotes;
 use super::schema::ValueType;
-use crate::fixed::FixedWriter;
+use dovetail_base::fixed::FixedWriter;
 
 /// Major and minor version that this writes.
 pub const VERSION: (u32, u32) = (2, 6);
@@ -39,7 +39,7 @@ pub fn size(notes: &FinalNotes<'_>) -> usize {
 }
 
 /// Encodes the document.
-pub(crate) fn write(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
+pub fn write(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
     head(notes, out);
     notes.stages.iter().for_each(|stage| stage.write_shader(out));
     out.array(&STAGES);
@@ -82,9 +82,9 @@ fn head(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::msgpack::Writer;
-    use crate::metadata::schema::{KeyScope, MetadataKey};
-    use crate::target::Family;
+    use crate::msgpack::Writer;
+    use crate::schema::{KeyScope, MetadataKey};
+    use dovetail_base::target::Family;
 
     #[test]
     fn what_is_written_as_bytes_is_what_the_writer_writes() {

@@ -2,11 +2,11 @@
 //! can change this stage's code. These items are part of the stage's key, so a process that only looks a stage up has to
 //! know the same.
 
-use crate::compile::constants_read;
-use crate::compile::request::{KnownState, StageRequest};
-use crate::metadata::interface::{FragmentReads, ParamConstant, StageInterface, StageKind};
-use crate::state::{Known, PipelineState, ResourceLayout};
-use crate::target::Stage;
+use dovetail_base::target::Stage;
+use dovetail_compile::constants_read;
+use dovetail_compile::request::{KnownState, StageRequest};
+use dovetail_metadata::interface::{FragmentReads, ParamConstant, StageInterface, StageKind};
+use dovetail_state::{Known, PipelineState, ResourceLayout};
 
 /// The constants that a fragment part reads of a vertex part, as known to a whole-pipeline compile.
 pub(super) fn taken_constants(vertex: &StageInterface, fragment: &StageInterface) -> Known<Vec<ParamConstant>> {
@@ -23,10 +23,8 @@ pub(super) fn everything_known(
     constants: Known<Vec<ParamConstant>>,
     before: Option<&StageInterface>,
 ) -> KnownState {
-    let reads = match before.map(|interface| &interface.kind) {
-        Some(StageKind::Fragment(fragment)) => fragment.reads(),
-        _ => FragmentReads::default(),
-    };
+    let fragment = before.and_then(|interface| interface.kind.fragment());
+    let reads = fragment.map_or_else(FragmentReads::default, |fragment| fragment.reads());
     KnownState {
         operands: Known::Known(Vec::new()),
         layout: Known::Known(layout.clone()),

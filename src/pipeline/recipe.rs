@@ -20,12 +20,12 @@
 //! holds the other, and needs neither code nor a cache in its tests.
 
 use super::known::{everything_known, taken_constants};
-use crate::compile::request::KnownState;
-use crate::compile::{needs_variant, variant};
-use crate::error::{Error, Result};
-use crate::metadata::interface::{ParamConstant, StageInterface};
-use crate::state::{Known, PipelineState, ResourceLayout};
-use crate::target::Stage;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Stage;
+use dovetail_compile::request::KnownState;
+use dovetail_compile::{needs_variant, variant};
+use dovetail_metadata::interface::{ParamConstant, StageInterface};
+use dovetail_state::{Known, PipelineState, ResourceLayout};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::cmp::Reverse;

@@ -3,14 +3,14 @@
 
 use super::PipelineRequest;
 use super::known::only_for;
-use crate::cache::Key;
-use crate::compile::request::{CompilerId, KnownState, Module, SpecValues, StageRequest, TuningOptions};
-use crate::error::{Context, Result};
 use crate::keys;
-use crate::state::{Known, PipelineState};
-use crate::table::{SharedTable, hash};
-use crate::target::{Gpu, Stage, WaveSize};
 use crate::toolchain::{PartRef, ReadyPart, Toolchain, ToolchainId};
+use dovetail_base::error::{Context, Result};
+use dovetail_base::table::{SharedTable, hash};
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_cache::Key;
+use dovetail_compile::request::{CompilerId, KnownState, Module, SpecValues, StageRequest, TuningOptions};
+use dovetail_state::{Known, PipelineState};
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
@@ -225,8 +225,8 @@ impl<'a> ShaderRef<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::Placement;
-    use crate::state::SpecializationEntry;
+    use dovetail_link::Placement;
+    use dovetail_state::SpecializationEntry;
     use smallvec::smallvec;
 
     #[test]

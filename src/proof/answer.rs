@@ -1,7 +1,7 @@
 //! The verdict of a replay: which implementations give the expected output, how the others differ, and the likely
 //! cause.
 
-use crate::ir::interp::{Race, WriterInvocation};
+use dovetail_interp::{Race, WriterInvocation};
 use serde::Serialize;
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Finds the phase of the native generator that breaks a shader.
 
-use crate::compile::phases::{Phase, Phases};
-use crate::error::Result;
+use dovetail_base::error::Result;
+use dovetail_compile::phases::{Phase, Phases};
 
 /// What breaks a shader.
 #[derive(Clone, Debug, PartialEq, Eq)]

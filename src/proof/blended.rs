@@ -7,11 +7,11 @@
 
 use super::crossing::number;
 use super::logic::{self, Allowed};
-use crate::emu::NamedFormat;
-use crate::emu::draw::blend;
-use crate::emu::inputs::{Blend, BlendFactor, BlendOp, Draw, LogicOp, TargetAttachment};
-use crate::error::Result;
-use crate::ir::interp::{Shadow, ShadowedTexel};
+use dovetail_base::error::Result;
+use dovetail_emu::NamedFormat;
+use dovetail_emu::draw::blend;
+use dovetail_emu::inputs::{Blend, BlendFactor, BlendOp, Draw, LogicOp, TargetAttachment};
+use dovetail_interp::{Shadow, ShadowedTexel};
 
 /// A colour attachment of a draw.
 pub(super) struct Attachment<'a> {
@@ -249,7 +249,7 @@ impl Operands {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emu::inputs::{BlendEquation, InputBytes, Topology};
+    use dovetail_emu::inputs::{BlendEquation, InputBytes, Topology};
 
     const OVER: BlendEquation =
         BlendEquation { source: BlendFactor::SrcAlpha, destination: BlendFactor::OneMinusSrcAlpha, op: BlendOp::Add };

@@ -14,13 +14,14 @@
 
 use super::driver::Outputs;
 use super::inputs_file::{self, MAX_FILE};
-use crate::compile::request::{CompilerId, Module, TuningOptions};
-use crate::emu::NamedFormat;
-use crate::emu::inputs::{BindingElement, Bound, Inputs, TargetAttachment};
-use crate::error::{Context, Error, Result};
-use crate::files::{self, MAX_TEXT};
-use crate::state::PipelineState;
-use crate::target::{Gpu, Stage, WaveSize};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::files;
+use dovetail_base::files::MAX_TEXT;
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_compile::request::{CompilerId, Module, TuningOptions};
+use dovetail_emu::NamedFormat;
+use dovetail_emu::inputs::{BindingElement, Bound, Inputs, TargetAttachment};
+use dovetail_state::PipelineState;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};

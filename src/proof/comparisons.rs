@@ -6,9 +6,9 @@
 //! other operand. Another comparison may then be reached, so this is repeated.
 
 use super::references::loaded_from;
-use crate::emu::inputs::{Bound, Inputs};
-use crate::ir::interp::Compared;
-use crate::ir::{AluOp, Op, Shader};
+use dovetail_emu::inputs::{Bound, Inputs};
+use dovetail_interp::Compared;
+use dovetail_ir::{AluOp, Op, Shader};
 use std::collections::BTreeSet;
 
 /// Maximum number of recorded runs per scene.
@@ -91,9 +91,9 @@ fn write(inputs: &mut Inputs, (place, byte): (Option<(u32, u32)>, usize), value:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emu::inputs::InputBytes;
-    use crate::ir::interp::{Options, ShadowedMemory, World, dispatch};
-    use crate::ir::parse::parse;
+    use dovetail_emu::inputs::InputBytes;
+    use dovetail_interp::{Options, ShadowedMemory, World, dispatch};
+    use dovetail_ir::parse::parse;
 
     /// The shader compares two push constants: one with an invocation id, the other with a constant after that.
     const TWO: &str = "shader upper compute \"t\"\nmodes 4 1 1 any any any any rte rte rte\nblock0:\n\

@@ -5,7 +5,7 @@
 //! and so does every branch condition.
 
 use super::reads::{decisions, sources};
-use crate::ir::{BuiltIn, ImageOp, Inst, Op, OutputSlot, Shader};
+use dovetail_ir::{BuiltIn, ImageOp, Inst, Op, OutputSlot, Shader};
 
 /// Why inputs cannot change a shader's results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +113,7 @@ fn is_free(inst: &Inst, still: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::parse::parse;
+    use dovetail_ir::parse::parse;
 
     fn compute(body: &str) -> Option<&'static str> {
         let text = format!(

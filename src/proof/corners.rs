@@ -1,6 +1,6 @@
 //! Screen-space vertices, and how far apart correct drivers may place them.
 
-use crate::emu::inputs::Viewport;
+use dovetail_emu::inputs::Viewport;
 
 /// Rounding unit of vertices in pixels; drivers may round vertices to it, or not.
 pub(super) const ROUNDED: f64 = 1.0 / 256.0;

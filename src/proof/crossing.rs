@@ -1,10 +1,10 @@
 //! Values that the fixed functions of a draw read or pass on, as the interpreter knows them: from vertex buffers,
 //! between stages, and to attachments.
 
-use crate::emu::NamedFormat;
-use crate::error::Result;
-use crate::ir::interp::{Invocation, Shadow, decode, encode};
-use crate::ir::{Bits, NumericKind, Op, OutputSlot, Shader};
+use dovetail_base::error::Result;
+use dovetail_emu::NamedFormat;
+use dovetail_interp::{Invocation, Shadow, decode, encode};
+use dovetail_ir::{Bits, NumericKind, Op, OutputSlot, Shader};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A value, and its error bound.

@@ -1,7 +1,7 @@
 //! The interface declarations of a module: types, variables and their bindings; functions are ignored.
 
-use crate::error::{Error, Result};
-use crate::ir::Resource;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::Resource;
 use rspirv::dr::{self, Instruction, Operand};
 use rspirv::spirv::{Decoration, Dim, ImageFormat, Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
@@ -356,7 +356,7 @@ mod tests {
         let bytes: Vec<u8> = words.concat().iter().flat_map(|word| word.to_le_bytes()).collect();
         let shader = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\n\
             res0 \"maps\" set2 binding3 sampled_image count2\nblock0:\n return\n";
-        let shader = crate::ir::parse::parse(shader).expect("a shader");
+        let shader = dovetail_ir::parse::parse(shader).expect("a shader");
         assert_eq!(Declared::new(&bytes).expect("declarations").bound_at(&shader.resources[0]), [2]);
     }
 }

@@ -1,8 +1,8 @@
 //! The depth test with error bounds: it passes or fails, or is uncertain if two depths are so near that correct drivers
 //! may differ.
 
-use crate::emu::inputs::{Compare, Draw};
-use crate::ir::interp::Shadow;
+use dovetail_emu::inputs::{Compare, Draw};
+use dovetail_interp::Shadow;
 use std::collections::BTreeMap;
 
 /// Result of a fragment's tests.
@@ -94,7 +94,7 @@ pub(super) fn held(draw: &Draw, (bits, shadow): (u64, Shadow)) -> (u64, Shadow) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emu::inputs::{Depth, InputBytes, Topology};
+    use dovetail_emu::inputs::{Depth, InputBytes, Topology};
 
     #[test]
     fn near_depths_are_uncertain_and_the_nearest_stays() {

@@ -25,16 +25,16 @@ use super::plain::Alike;
 use super::report::{Fate, Report, unfinished};
 use super::scene::{Candidate, Manner, Scene, SceneShader, target_format};
 use super::world::KnownContents;
-use crate::compile::request::{Module, default_wave};
-use crate::compile::spirv;
-use crate::emu::inputs::Inputs;
-use crate::emu::{RunLimits, RunOutcome};
-use crate::error::{Context, Error, Result};
-use crate::ir::interp::{MemoryVerdict, Options};
-use crate::pipeline::ShaderRef;
-use crate::state::{PipelineState, SpecializationEntry, VkFormat};
-use crate::target::Stage;
 use crate::template;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::Stage;
+use dovetail_compile::request::{Module, default_wave};
+use dovetail_emu::inputs::Inputs;
+use dovetail_emu::{RunLimits, RunOutcome};
+use dovetail_interp::{MemoryVerdict, Options};
+use dovetail_pipeline::ShaderRef;
+use dovetail_spirv as spirv;
+use dovetail_state::{PipelineState, SpecializationEntry, VkFormat};
 use std::time::Duration;
 
 /// Number of scenes tried until one proves something.

@@ -1,8 +1,8 @@
 //! A Vulkan driver as the reference: runs SPIR-V on [`Inputs`] and returns the bytes of all outputs. The tests
 //! implement it with lavapipe.
 
-use crate::emu::inputs::Inputs;
-use crate::state::VertexInputState;
+use dovetail_emu::inputs::Inputs;
+use dovetail_state::VertexInputState;
 
 /// A shader of a run, as passed to Vulkan.
 #[derive(Clone, Copy, Debug)]

@@ -5,9 +5,9 @@ use super::bundle::Bundle;
 use super::driver::Outputs;
 use super::replay::Runner;
 use super::shrink::{Effort, shrink};
-use crate::compile::Compiler;
-use crate::emu::inputs::Inputs;
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
+use dovetail_compile::Compiler;
+use dovetail_emu::inputs::Inputs;
 use std::path::{Path, PathBuf};
 
 /// Runs the reference again: returns its outputs for inputs, or why it cannot run them.

@@ -2,7 +2,7 @@
 //! only as two halves: the constants of filters, which programs pass as bits.
 
 use super::reads::bound;
-use crate::ir::{AluOp, Bits, Inst, LocalId, Op, Shader, Value};
+use dovetail_ir::{AluOp, Bits, Inst, LocalId, Op, Shader, Value};
 use std::collections::BTreeMap;
 
 /// How a word is used.
@@ -199,7 +199,7 @@ fn follow(ir: &Shader, inst: &Inst, copies: &mut Copies) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::parse::parse;
+    use dovetail_ir::parse::parse;
 
     #[test]
     fn words_are_what_their_copies_are_used_as() {

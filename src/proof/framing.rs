@@ -10,10 +10,10 @@
 use super::corners::Corner;
 use super::drawn::{Corners, interpreted_corners};
 use super::random::Random;
-use crate::emu::inputs::{Bound, Inputs, Slot, Topology};
-use crate::ir::Shader;
-use crate::ir::interp::Options;
-use crate::state::VertexInputState;
+use dovetail_emu::inputs::{Bound, Inputs, Slot, Topology};
+use dovetail_interp::Options;
+use dovetail_ir::Shader;
+use dovetail_state::VertexInputState;
 
 /// Largest number of steps for one scene, and for all scenes of a pair and a seed.
 const STEPS: usize = 120;
@@ -120,7 +120,13 @@ impl<'a> Framing<'a> {
     ///
     /// # Errors
     /// The interpreter's.
-    pub fn frame(&mut self, inputs: &Inputs, knobs: &Knobs, noise: f64, seed: u64) -> crate::error::Result<Framed> {
+    pub fn frame(
+        &mut self,
+        inputs: &Inputs,
+        knobs: &Knobs,
+        noise: f64,
+        seed: u64,
+    ) -> dovetail_base::error::Result<Framed> {
         let mut best = self.evaluate(inputs.clone(), Vec::new())?;
         let mut random = Random::new(seed);
         let mut changed = |framing: &Self, from: &[Write], steps: &[Step]| {
@@ -160,7 +166,7 @@ impl<'a> Framing<'a> {
         Ok(best)
     }
 
-    fn evaluate(&self, inputs: Inputs, writes: Vec<Write>) -> crate::error::Result<Framed> {
+    fn evaluate(&self, inputs: Inputs, writes: Vec<Write>) -> dovetail_base::error::Result<Framed> {
         let options = Options { subgroup_size: 4, limit: self.limit, shadow: true, ..Default::default() };
         let corners = interpreted_corners(self.vertex, self.attributes, &inputs, options)?;
         let points = inputs.draw.as_ref().is_some_and(|draw| draw.topology == Topology::PointList);

@@ -2,9 +2,9 @@
 
 use super::declared::{Declared, ImageType};
 use super::random::Random;
-use crate::emu::NamedFormat;
-use crate::emu::inputs::{Address, Compare, Image, InputBytes, Sampler, Texels, ViewShape};
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
+use dovetail_emu::NamedFormat;
+use dovetail_emu::inputs::{Address, Compare, Image, InputBytes, Sampler, Texels, ViewShape};
 use rspirv::spirv::{Dim, ImageFormat};
 
 /// Edge length in texels.

@@ -2,8 +2,8 @@
 
 use super::declared::Declared;
 use super::reads::{Extent, Reads};
-use crate::emu::inputs::{Bound, Inputs};
-use crate::ir::{Bits, Resource, Shader};
+use dovetail_emu::inputs::{Bound, Inputs};
+use dovetail_ir::{Bits, Resource, Shader};
 
 /// The indices that are limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

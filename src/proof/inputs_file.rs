@@ -2,9 +2,10 @@
 //!
 //! File names are relative to the TOML file and stay inside its folder.
 
-use crate::emu::inputs::Inputs;
-use crate::error::{Context, Error, Result};
-use crate::files::{self, MAX_TEXT};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::files;
+use dovetail_base::files::MAX_TEXT;
+use dovetail_emu::inputs::Inputs;
 use std::fs;
 use std::path::{Component, Path};
 use toml::{Table, Value};
@@ -92,7 +93,7 @@ fn each_table(value: &mut Value, change: &mut dyn FnMut(&mut Table) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emu::inputs::{BindingElement, Bound, Image, InputBytes, Sampler, Slot, StoredPointer, ViewShape};
+    use dovetail_emu::inputs::{BindingElement, Bound, Image, InputBytes, Sampler, Slot, StoredPointer, ViewShape};
 
     #[test]
     fn long_contents_stand_beside_the_file() {

@@ -2,10 +2,10 @@
 
 use super::plain::Alike;
 use super::world::{KnownContents, known, world};
-use crate::emu::inputs::Inputs;
-use crate::error::{Context, Result};
-use crate::ir::Shader;
-use crate::ir::interp::{Difference, MemoryVerdict, Options, World, dispatch};
+use dovetail_base::error::{Context, Result};
+use dovetail_emu::inputs::Inputs;
+use dovetail_interp::{Difference, MemoryVerdict, Options, World, dispatch};
+use dovetail_ir::Shader;
 use std::collections::BTreeSet;
 use std::fmt;
 

@@ -4,9 +4,9 @@
 //! with a constant index gets the kind that the shader reads there; the other elements take the kinds in turn.
 
 use super::declared::Declared;
-use crate::ir::{Op, Resource, ResourceKind, Shader};
-use crate::state::BindingKind;
 use crate::template::RUNTIME_ARRAY;
+use dovetail_ir::{Op, Resource, ResourceKind, Shader};
+use dovetail_state::BindingKind;
 use rspirv::spirv::Dim;
 use std::collections::BTreeMap;
 
@@ -89,7 +89,7 @@ impl Declared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::parse::parse;
+    use dovetail_ir::parse::parse;
 
     /// The shader reads element 2 of a heap as an image; other elements of the heap are buffers.
     const HEAP: &str = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\n\

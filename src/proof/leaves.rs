@@ -1,7 +1,7 @@
 //! Lists the scalars of a type with a layout: offset, width, and matrix element of each.
 
 use super::declared::Declared;
-use crate::ir::Bits;
+use dovetail_ir::Bits;
 use rspirv::spirv::Op;
 
 /// A scalar in a block.

@@ -7,10 +7,10 @@
 //! is not compared.
 
 use super::crossing::number;
-use crate::emu::NamedFormat;
-use crate::emu::inputs::LogicOp;
-use crate::error::Result;
-use crate::ir::interp::ShadowedTexel;
+use dovetail_base::error::Result;
+use dovetail_emu::NamedFormat;
+use dovetail_emu::inputs::LogicOp;
+use dovetail_interp::ShadowedTexel;
 
 /// Most results of a channel that are told apart.
 const MOST: usize = 16;
@@ -69,7 +69,7 @@ fn needs_destination(op: LogicOp) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::interp::Shadow;
+    use dovetail_interp::Shadow;
 
     #[test]
     fn results_are_those_of_the_integers_nearby() {

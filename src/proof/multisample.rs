@@ -7,11 +7,11 @@ use super::drawn::shades_samples;
 use super::driver::Absent;
 use super::judge::{certain, too_vague};
 use super::report::{Fate, Report};
-use crate::compile::request::default_wave;
-use crate::emu::inputs::Inputs;
-use crate::error::Result;
-use crate::ir::sample_shading::{FragmentRead, SampleEffect};
-use crate::target::Stage;
+use dovetail_base::error::Result;
+use dovetail_base::target::Stage;
+use dovetail_compile::request::default_wave;
+use dovetail_emu::inputs::Inputs;
+use dovetail_ir::sample_shading::{FragmentRead, SampleEffect};
 
 /// Samples of a pixel.
 const SAMPLES: u32 = 4;

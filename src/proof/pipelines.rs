@@ -1,17 +1,18 @@
 //! Makes a pipeline by every route: linked from separately compiled parts in both layouts, linked from parts that were compiled
 //! for each other, and compiled as a whole.
 
-use crate::cache::{Cache, MemoryStore};
-use crate::compile::Compiler;
-use crate::compile::request::TuningOptions;
-use crate::emu::inputs::Inputs;
-use crate::emu::{self, RunLimits};
-use crate::error::{Context, Error, Result};
-use crate::link::Placement;
-use crate::pipeline::{PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
-use crate::state::PipelineState;
-use crate::target::Gpu;
-use crate::toolchain::Toolchain;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::Gpu;
+use dovetail_cache::{Cache, MemoryStore};
+use dovetail_compile::Compiler;
+use dovetail_compile::request::TuningOptions;
+use dovetail_emu as emu;
+use dovetail_emu::RunLimits;
+use dovetail_emu::inputs::Inputs;
+use dovetail_link::Placement;
+use dovetail_pipeline::toolchain::Toolchain;
+use dovetail_pipeline::{PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
+use dovetail_state::PipelineState;
 
 /// Pipelines of the same shaders and state.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Compares outputs for which the interpreter gives no bounds: the bound depends on the format only.
 
-use crate::emu::NamedFormat;
-use crate::error::Result;
+use dovetail_base::error::Result;
+use dovetail_emu::NamedFormat;
 use std::iter::Sum;
 use std::ops::Add;
 

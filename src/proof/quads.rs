@@ -7,10 +7,10 @@
 use super::corners::{Corner, ROUNDED};
 use super::crossing::{narrow_inputs, number};
 use super::drawn::{Run, output};
-use crate::emu::draw::{Primitive, Quad, Spot, depth_bias};
-use crate::emu::inputs::Draw;
-use crate::ir::interp::{Invocation, Plane, Shadow, encode};
-use crate::ir::{Bits, BuiltIn, Interp, InterpPlace, Op, OutputSlot, Shader};
+use dovetail_emu::draw::{Primitive, Quad, Spot, depth_bias};
+use dovetail_emu::inputs::Draw;
+use dovetail_interp::{Invocation, Plane, Shadow, encode};
+use dovetail_ir::{Bits, BuiltIn, Interp, InterpPlace, Op, OutputSlot, Shader};
 
 /// The vertices between which a quad's pixels are interpolated.
 struct Source<'a> {

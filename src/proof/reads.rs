@@ -1,6 +1,6 @@
 //! Finds the sources of a shader's values, attributes and bytes of blocks, by following values back from their uses.
 
-use crate::ir::{Inst, LocalId, Op, OutputSlot, Shader, Terminator, Value, ValueDef};
+use dovetail_ir::{Inst, LocalId, Op, OutputSlot, Shader, Terminator, Value, ValueDef};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The inputs that some values depend on.
@@ -172,7 +172,7 @@ fn decided_by(term: Terminator<'_>) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::parse::parse;
+    use dovetail_ir::parse::parse;
 
     #[test]
     fn only_what_the_position_is_made_of_is_read() {

@@ -5,8 +5,8 @@
 //! buffer, and so do all of one type inside those buffers: so linked lists end, because they point to themselves.
 
 use super::declared::Declared;
-use crate::emu::inputs::{BindingElement, Bound, InputBytes, Inputs, Slot, StoredPointer};
-use crate::ir::{AluOp, Op, Shader, Type, Value, ValueDef};
+use dovetail_emu::inputs::{BindingElement, Bound, InputBytes, Inputs, Slot, StoredPointer};
+use dovetail_ir::{AluOp, Op, Shader, Type, Value, ValueDef};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Size in bytes of a buffer that contains addresses.
@@ -30,7 +30,7 @@ impl Declared {
     ) {
         let mut waiting = self.of_numbers(ir, inputs);
         for binding in &inputs.bindings {
-            let here = |r: &&crate::ir::Resource| {
+            let here = |r: &&dovetail_ir::Resource| {
                 (r.set, r.binding) == (binding.set, binding.binding)
                     && binding.bound.kind().is_some_and(|kind| kind.serves(r.kind))
             };
@@ -171,7 +171,7 @@ fn constant(ir: &Shader, v: Value) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::parse::parse;
+    use dovetail_ir::parse::parse;
     use rspirv::binary::Assemble;
     use rspirv::dr::{Builder, Operand};
     use rspirv::spirv::{Decoration, FunctionControl, StorageClass};
@@ -250,6 +250,6 @@ mod tests {
         let inner: BTreeSet<Slot> = inputs.pointers.iter().filter(|p| p.within.is_some()).map(|p| p.to).collect();
         let [last] = inner.iter().copied().collect::<Vec<_>>()[..] else { panic!("{inner:?}") };
         assert!(within(Some(last)).count() > 50 && within(Some(last)).all(|p| p.to == last));
-        assert!(crate::emu::pointers::StoredAddresses::new(&inputs, |_| 0).is_ok());
+        assert!(dovetail_emu::pointers::StoredAddresses::new(&inputs, |_| 0).is_ok());
     }
 }

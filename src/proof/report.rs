@@ -1,7 +1,7 @@
 //! Result of the proof for one shader, or one pair, of the corpus.
 
-use crate::emu::INSTRUCTION_LIMIT;
-use crate::error::{Error, ErrorKind, Result};
+use dovetail_base::error::{Error, ErrorKind, Result};
+use dovetail_emu::INSTRUCTION_LIMIT;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;

@@ -14,14 +14,14 @@ use super::leaves::Leaf;
 use super::random::Random;
 use super::reads::Reads;
 use super::textures;
-use crate::emu::inputs::{
+use dovetail_base::error::{Error, Result};
+use dovetail_emu::inputs::{
     BindingElement, Blend, Bound, Compare, Depth, Draw, InputBytes, Inputs, Stencil, TargetAttachment, Topology,
     VertexBuffer,
 };
-use crate::error::{Error, Result};
-use crate::ir::interp::encode;
-use crate::ir::{Bits, BuiltIn, Op, OutputSlot, Resource, ResourceKind, Shader};
-use crate::state::{PipelineState, VkFormat};
+use dovetail_interp::encode;
+use dovetail_ir::{Bits, BuiltIn, Op, OutputSlot, Resource, ResourceKind, Shader};
+use dovetail_state::{PipelineState, VkFormat};
 
 /// Edge length of the screen in pixels.
 const EDGE: u32 = 32;
@@ -448,8 +448,8 @@ fn name(format: VkFormat) -> &'static str {
 
 /// Whether a shader samples a binding with a depth comparison.
 fn compares(shader: &Shader, of: &Resource) -> bool {
-    let here = |v: crate::ir::Value| {
-        let crate::ir::ValueDef::Inst(id) = shader.values.get(v.index()).map(|v| v.def)? else { return None };
+    let here = |v: dovetail_ir::Value| {
+        let dovetail_ir::ValueDef::Inst(id) = shader.values.get(v.index()).map(|v| v.def)? else { return None };
         let Op::Descriptor { resource, .. } = shader.inst(id).op else { return None };
         shader.resources.get(resource.index()).filter(|r| (r.set, r.binding) == (of.set, of.binding))
     };

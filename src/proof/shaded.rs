@@ -2,9 +2,9 @@
 
 use super::blended::{Attachment, Content};
 use super::crossing::number;
-use crate::error::Result;
-use crate::ir::OutputSlot;
-use crate::ir::interp::{Invocation, Shadow, ShadowedTexel};
+use dovetail_base::error::Result;
+use dovetail_interp::{Invocation, Shadow, ShadowedTexel};
+use dovetail_ir::OutputSlot;
 use std::collections::BTreeMap;
 
 /// Known contents of a sample.

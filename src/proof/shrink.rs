@@ -6,8 +6,8 @@
 //! repeats until nothing changes. The order is fixed, so the same failure gives the same inputs, unless the time runs
 //! out. Only inputs shrink, not the SPIR-V. To shrink something new, add a variant of [`Number`] or of [`Contents`].
 
-use crate::emu::NamedFormat;
-use crate::emu::inputs::{Bound, Image, Inputs};
+use dovetail_emu::NamedFormat;
+use dovetail_emu::inputs::{Bound, Image, Inputs};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -329,7 +329,7 @@ fn contents(inputs: &Inputs) -> Vec<Contents> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emu::inputs::{BindingElement, Draw, InputBytes, Slot, StoredPointer, VertexBuffer, ViewShape};
+    use dovetail_emu::inputs::{BindingElement, Draw, InputBytes, Slot, StoredPointer, VertexBuffer, ViewShape};
 
     const ENOUGH: Effort = Effort { runs: 2000, time: Duration::from_secs(3600) };
 

@@ -2,9 +2,9 @@
 //! reference is uncertain.
 
 use super::depth::Tested;
-use crate::emu::draw::{stencil_passes, stencil_result};
-use crate::emu::inputs::{Draw, StencilFace};
-use crate::ir::interp::Shadow;
+use dovetail_emu::draw::{stencil_passes, stencil_result};
+use dovetail_emu::inputs::{Draw, StencilFace};
+use dovetail_interp::Shadow;
 use std::collections::BTreeMap;
 
 /// The stencil attachment of an interpreted draw with a stencil test.
@@ -65,7 +65,7 @@ impl StencilTest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emu::inputs::{Compare, InputBytes, Stencil, StencilOp, Topology};
+    use dovetail_emu::inputs::{Compare, InputBytes, Stencil, StencilOp, Topology};
 
     #[test]
     fn each_end_writes_and_an_uncertain_depth_decides_nothing() {

@@ -3,10 +3,10 @@
 use super::declared::{Declared, ImageType};
 use super::images;
 use super::random::Random;
-use crate::emu::NamedFormat;
-use crate::emu::inputs::{Address, Bound, Compare, Image, InputBytes, Sampler, ViewShape};
-use crate::error::{Error, Result};
-use crate::ir::ResourceKind;
+use dovetail_base::error::{Error, Result};
+use dovetail_emu::NamedFormat;
+use dovetail_emu::inputs::{Address, Bound, Compare, Image, InputBytes, Sampler, ViewShape};
+use dovetail_ir::ResourceKind;
 use rspirv::spirv::Dim;
 
 /// Edge length in texels.

@@ -2,16 +2,16 @@
 
 use super::logic::Allowed;
 use super::plain::Alike;
-use crate::emu::inputs::{Address, BindingElement, Bound, Image, InputBytes, Inputs, Sampler};
-use crate::emu::pointers::StoredAddresses;
-use crate::emu::{DataFormat, NamedFormat};
-use crate::error::Result;
-use crate::ir::Bits;
-use crate::ir::interp::{
+use dovetail_base::error::Result;
+use dovetail_emu::inputs::{Address, BindingElement, Bound, Image, InputBytes, Inputs, Sampler};
+use dovetail_emu::pointers::StoredAddresses;
+use dovetail_emu::{DataFormat, NamedFormat};
+use dovetail_interp::{
     AddressMode, Difference, Filter, InterpretedSampler as InterpSampler, MemoryVerdict, Shadow, ShadowedMemory,
     ShadowedTexel, Texture, World,
 };
-use crate::state::Swizzle;
+use dovetail_ir::Bits;
+use dovetail_state::Swizzle;
 use std::collections::BTreeMap;
 
 /// The interpreter's memory and bindings for the same inputs.
@@ -347,7 +347,7 @@ fn sampler(s: &Sampler) -> InterpSampler {
         lod: [f64::from(s.min_lod), f64::from(s.max_lod), f64::from(s.lod_bias)],
         border: [false, true].map(|integer| s.border.words(integer)),
         compare: s.compare.map(|c| {
-            use crate::emu::inputs::Compare as C;
+            use dovetail_emu::inputs::Compare as C;
             [
                 matches!(c, C::Less | C::LessOrEqual | C::NotEqual | C::Always),
                 matches!(c, C::Equal | C::LessOrEqual | C::GreaterOrEqual | C::Always),

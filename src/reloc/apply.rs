@@ -5,8 +5,8 @@
 //! that does not fit is an error, not a truncation.
 
 use super::kind::{Calculation, Range, RelocKind};
-use crate::error::{Error, Result};
-use crate::isa::LinkWords;
+use dovetail_base::error::{Error, Result};
+use dovetail_isa::LinkWords;
 
 /// Patches one location: `symbol` is S, `place` is P, the address of `bytes[offset]`; both relative to the same origin.
 ///
@@ -88,9 +88,9 @@ fn sign_extend(value: u64, bits: u32) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::Isa;
-    use crate::target::Gpu;
     use RelocKind::*;
+    use dovetail_base::target::Gpu;
+    use dovetail_isa::Isa;
 
     const WORDS: &LinkWords = &Isa::of(Gpu::Gfx1030).words;
 

@@ -4,7 +4,7 @@
 //! linker reads; other kinds are an error. A new kind is a line in the table, and an arm in [`super::apply`]
 //! if it computes something new.
 
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use std::fmt;
 
 /// A relocation kind, by its index in the table.

@@ -1,7 +1,7 @@
 //! Results of requests: what is available, and how it was built.
 
-use crate::error::FullCompile;
-use crate::target::Stage;
+use dovetail_base::error::FullCompile;
+use dovetail_base::target::Stage;
 
 /// How a pipeline was built.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 //! the module's words tell of its constants is kept.
 
 use super::scan::{Scan, scan};
-use crate::compile::operand_ids;
-use crate::compile::request::ModuleDigest;
-use crate::error::Result;
-use crate::table::{SharedTable, hash};
+use dovetail_base::error::Result;
+use dovetail_base::table::{SharedTable, hash};
+use dovetail_compile::operand_ids;
+use dovetail_compile::request::ModuleDigest;
 use std::sync::Arc;
 
 /// Number of modules that are kept.

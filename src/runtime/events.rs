@@ -7,7 +7,7 @@
 //! it is taken, even after its object is gone. Of too many the oldest are dropped: a caller who polls generations takes
 //! none.
 
-use crate::error::{Context as _, Error, Result};
+use dovetail_base::error::{Context as _, Error, Result};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

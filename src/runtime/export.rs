@@ -14,14 +14,14 @@
 //! memory of the importing process, and never reach a cache on disk. An import takes all parts or none.
 
 use super::context::{Context, Shared, count};
-use crate::cache::Key;
-use crate::compile::request::CompilerId;
-use crate::error::{Context as _, Error, Result};
-use crate::fixed::FixedWriter;
-use crate::frame;
-use crate::link::{Object, Size};
-use crate::target::Gpu;
-use crate::wire::REQUEST_SCHEMA;
+use dovetail_base::error::{Context as _, Error, Result};
+use dovetail_base::fixed::FixedWriter;
+use dovetail_base::frame;
+use dovetail_base::target::Gpu;
+use dovetail_cache::Key;
+use dovetail_compile::request::CompilerId;
+use dovetail_link::{Object, Size};
+use dovetail_wire::REQUEST_SCHEMA;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

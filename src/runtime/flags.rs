@@ -1,6 +1,6 @@
 //! A caller's permissions and preferences, as bits, with the same numbers in Rust and in C.
 
-use crate::link::MetadataVersion;
+use dovetail_link::MetadataVersion;
 use std::ops::BitOr;
 
 /// Flags of a pipeline, and of a link without a handle.

@@ -1,8 +1,8 @@
 //! Descriptor sets and push constants, resolved once for all pipelines that use them.
 
-use crate::abi::layout::PreparedLayout;
-use crate::error::Result;
-use crate::state::ResourceLayout;
+use dovetail_abi::layout::PreparedLayout;
+use dovetail_base::error::Result;
+use dovetail_state::ResourceLayout;
 use std::sync::Arc;
 
 /// A pipeline layout. It belongs to no context, and may be dropped before the pipelines created with it.
@@ -13,7 +13,7 @@ impl Layout {
     /// Resolves all offsets.
     ///
     /// # Errors
-    /// As [`crate::abi::layout::ResolvedLayout::new`].
+    /// As [`dovetail_abi::layout::ResolvedLayout::new`].
     pub fn new(layout: &ResourceLayout) -> Result<Self> {
         PreparedLayout::new(layout.clone()).map(|prepared| Self(Arc::new(prepared)))
     }

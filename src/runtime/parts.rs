@@ -2,8 +2,8 @@
 //! wait for each other; the budget is one for all. If parts are to be exported, it also keeps their ELFs, which doubles
 //! the memory.
 
-use crate::cache::Key;
-use crate::link::Object;
+use dovetail_cache::Key;
+use dovetail_link::Object;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};

@@ -1,7 +1,7 @@
 //! The pipelines that have requested a variant.
 
 use super::service::job::ServiceJob;
-use crate::wire::Priority;
+use dovetail_wire::Priority;
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
 #[derive(Default)]

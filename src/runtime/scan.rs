@@ -6,7 +6,7 @@
 //! capabilities. Unlike reflection, this scan counts every `SpecId`, whatever it decorates; for valid modules the
 //! results are equal.
 
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 
 const HEADER_WORDS: usize = 5;
 const MAGIC: u32 = 0x0723_0203;
@@ -123,7 +123,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "compiler")]
     #[test]
     fn capabilities_are_those_that_reflection_takes_for_subgroups() {
         let named = |n: u32| spirv::Capability::from_u32(n).map(|c| format!("{c:?}")).unwrap_or_default();

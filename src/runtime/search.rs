@@ -1,14 +1,14 @@
-//! Obtains what the recipe of a pipeline ([`crate::pipeline::recipe`]) needs from memory and, if that is allowed, from the disk.
+//! Obtains what the recipe of a pipeline ([`dovetail_pipeline::recipe`]) needs from memory and, if that is allowed, from the disk.
 
 use super::answer::{Answer, PipelineRoute};
 use super::context::{Shared, count};
 use super::shader::ShaderPart;
-use crate::compile::request::KnownState;
-use crate::error::{Context as _, Error, Result};
-use crate::keys;
-use crate::link::{Job, Object};
-use crate::metadata::interface::StageInterface;
-use crate::pipeline::recipe::{Need, Recipe, whole_request};
+use dovetail_base::error::{Context as _, Error, Result};
+use dovetail_compile::request::KnownState;
+use dovetail_link::{Job, Object};
+use dovetail_metadata::interface::StageInterface;
+use dovetail_pipeline::keys;
+use dovetail_pipeline::recipe::{Need, Recipe, whole_request};
 use smallvec::SmallVec;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Urgency of a request: by its priority and by the threads that wait for it.
 
-use crate::wire::Priority;
+use dovetail_wire::Priority;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(super) struct Urgency {

@@ -7,9 +7,9 @@
 use super::pipeline::Inner;
 use super::service::desk::Order;
 use super::shader::ShaderPart;
-use crate::compile::request::{KnownState, StageRequest};
-use crate::compile::variant;
-use crate::state::PipelineState;
+use dovetail_compile::request::{KnownState, StageRequest};
+use dovetail_compile::variant;
+use dovetail_state::PipelineState;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -19,11 +19,11 @@ use super::optimize::{Both, Optimizer};
 use super::pipelines::Run;
 use super::poison::Poison;
 use super::stages::Stages;
-use crate::cache::Key;
-use crate::compile::StageElf;
-use crate::compile::request::ModuleDigest;
-use crate::error::Error;
-use crate::wire::{Ask, ClientLimits, PipelineAsk, Priority, ServiceStatus, StageAsk, Tell, Verdict};
+use dovetail_base::error::Error;
+use dovetail_cache::Key;
+use dovetail_compile::StageElf;
+use dovetail_compile::request::ModuleDigest;
+use dovetail_wire::{Ask, ClientLimits, PipelineAsk, Priority, ServiceStatus, StageAsk, Tell, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -2,11 +2,11 @@
 
 use super::journal::Row;
 use super::measure::Cost;
-use crate::cache::Key;
-use crate::compile::StageElf;
-use crate::error::{Error, Result};
-use crate::link::{EmitGlue, Object, link_objects, verify};
-use crate::wire::Verdict;
+use dovetail_base::error::{Error, Result};
+use dovetail_cache::Key;
+use dovetail_compile::StageElf;
+use dovetail_link::{EmitGlue, Object, link_objects, verify};
+use dovetail_wire::Verdict;
 use std::sync::Arc;
 
 /// Two versions of a pipeline, compared on another thread.

@@ -4,9 +4,9 @@ use super::broker::Broker;
 use super::events::{Compiled, Effect};
 use super::jobs::{JobState, Time};
 use super::poison::describe;
-use crate::cache::Key;
-use crate::error::{Death, Error, ErrorKind};
-use crate::wire::{Priority, Tell};
+use dovetail_base::error::{Death, Error, ErrorKind};
+use dovetail_cache::Key;
+use dovetail_wire::{Priority, Tell};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@
 //! bytes.
 
 use super::locked::lock;
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 

@@ -3,11 +3,11 @@
 use super::comparison::Comparison;
 use super::jobs::ClientId;
 use super::records::Batch;
-use crate::cache::Key;
-use crate::compile::StageElf;
-use crate::compile::request::{CompilerId, Module, ModuleDigest, StageRequest};
-use crate::error::{Error, Result};
-use crate::wire::{Ask, PartAnswer, Priority, ServiceStatus, Tell, Verdict};
+use dovetail_base::error::{Error, Result};
+use dovetail_cache::Key;
+use dovetail_compile::StageElf;
+use dovetail_compile::request::{CompilerId, Module, ModuleDigest, StageRequest};
+use dovetail_wire::{Ask, PartAnswer, Priority, ServiceStatus, Tell, Verdict};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -121,5 +121,5 @@ pub struct BrokerConfig {
 
 /// A part as it is sent to a client.
 pub(super) fn part(key: Key, elf: &StageElf, sent: bool) -> PartAnswer {
-    PartAnswer { key, elf: sent.then(|| crate::frame::Bytes(elf.0.clone())) }
+    PartAnswer { key, elf: sent.then(|| dovetail_base::frame::Bytes(elf.0.clone())) }
 }

@@ -1,6 +1,6 @@
 //! Histograms of durations. All have the same bounds, so that the histograms of several services can be added.
 
-use crate::wire::Times;
+use dovetail_wire::Times;
 use std::time::Duration;
 
 /// Upper bounds in microseconds: three per decade, from less than a round trip to more than any deadline.

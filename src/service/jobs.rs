@@ -10,8 +10,8 @@
 //! its waiters; a job that has no waiters and is not on a worker is removed; `running` holds the keys of the running
 //! jobs. There is no I/O and no clock here.
 
-use crate::cache::Key;
-use crate::wire::Priority;
+use dovetail_cache::Key;
+use dovetail_wire::Priority;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

@@ -6,13 +6,13 @@
 //! killed, counts are lost, and at worst the last verdict, which is then recomputed.
 
 use super::records::Records;
-use crate::cache::{Key, KeyBuilder};
-use crate::compile::request::{CompilerId, StageRequest};
-use crate::error::{Error, Result};
-use crate::keys;
-use crate::link::Placement;
-use crate::state::PipelineState;
-use crate::wire::{PipelineAsk, Verdict};
+use dovetail_base::error::{Error, Result};
+use dovetail_cache::{Key, KeyBuilder};
+use dovetail_compile::request::{CompilerId, StageRequest};
+use dovetail_link::Placement;
+use dovetail_pipeline::keys;
+use dovetail_state::PipelineState;
+use dovetail_wire::{PipelineAsk, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};

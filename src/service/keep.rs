@@ -8,11 +8,11 @@
 use super::disk::Disk;
 use super::locked::{StoredRecords, lock};
 use super::wake::Message;
-use crate::cache::{Cache, Key};
-use crate::compile::StageElf;
-use crate::compile::request::{Module, ModuleDigest};
-use crate::error::{Error, Result};
-use crate::toolchain::operands_note;
+use dovetail_base::error::{Error, Result};
+use dovetail_cache::{Cache, Key};
+use dovetail_compile::StageElf;
+use dovetail_compile::request::{Module, ModuleDigest};
+use dovetail_pipeline::toolchain::operands_note;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use super::histogram::Histogram;
 use super::jobs::{Jobs, Time};
-use crate::wire::{ClassStatus, Priority, Times};
+use dovetail_wire::{ClassStatus, Priority, Times};
 use std::time::Duration;
 
 /// The recorded durations.

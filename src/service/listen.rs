@@ -10,7 +10,7 @@ use super::jobs::ClientId;
 use super::locked::lock;
 use super::session::{self, Greeting};
 use super::wake::Message;
-use crate::error::{Context as _, Error, Result};
+use dovetail_base::error::{Context as _, Error, Result};
 use rustix::fs::{FlockOperation, flock};
 use rustix::net::sockopt::socket_acceptconn;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The service's log. Clients cannot fill it: lines that they cause are limited in number, and all lines in length.
 
-use crate::error::printable;
+use dovetail_base::error::printable;
 use std::time::Duration;
 
 /// Number of lines that clients may cause in each interval.

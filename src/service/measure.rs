@@ -1,14 +1,14 @@
 //! The cost of a pipeline, measured on its ELF: waves per SIMD, registers, scratch, instructions. Also decides which of
 //! two pipelines is better.
 
-use crate::elf::{Elf, Home, stt};
-use crate::error::{Error, Result};
-use crate::isa::Isa;
-use crate::isa::disassemble;
-use crate::metadata::document::{Document, get, submap};
-use crate::metadata::note;
-use crate::metadata::schema::MetadataKey;
-use crate::target::{Gpu, Stage, WaveSize};
+use dovetail_base::elf::{Elf, Home, stt};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_isa::Isa;
+use dovetail_isa::disassemble;
+use dovetail_metadata::document::{Document, get, submap};
+use dovetail_metadata::note;
+use dovetail_metadata::schema::MetadataKey;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

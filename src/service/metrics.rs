@@ -1,6 +1,6 @@
 //! The status in Prometheus's text format, for the textfile collector.
 
-use crate::wire::{ClassStatus, ServiceStatus, Times};
+use dovetail_wire::{ClassStatus, ServiceStatus, Times};
 use std::fmt::Write as _;
 
 /// The metrics of a service.
@@ -83,7 +83,7 @@ fn histogram(out: &mut String, name: &str, help: &str, values: &[(String, &Times
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Priority;
+    use dovetail_wire::Priority;
 
     #[test]
     fn every_line_is_a_sample_or_a_comment() {

@@ -1,6 +1,6 @@
 //! The modules in memory: those that jobs need, and those used most recently.
 
-use crate::compile::request::{Module, ModuleDigest};
+use dovetail_compile::request::{Module, ModuleDigest};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak};
 

@@ -1,9 +1,9 @@
 //! What waits to be sent to a client.
 
 use super::locked::lock;
-use crate::error::{Error, Result};
-use crate::frame;
-use crate::wire::{MAX_FRAME, Tell};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::frame;
+use dovetail_wire::{MAX_FRAME, Tell};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -1,4 +1,4 @@
-//! The parts of a pipeline, one stage job after another, in the order of [`pipeline::recipe`](crate::pipeline::recipe). Either
+//! The parts of a pipeline, one stage job after another, in the order of [`pipeline::recipe`](dovetail_pipeline::recipe). Either
 //! the pipeline is compiled as a whole; or its parts are compiled separately, for comparison. A whole-pipeline compile of two
 //! stages begins with the parts compiled in advance that tell constants, which are mostly in the cache. If one of these parts
 //! is not available, the compile continues without constants.
@@ -7,16 +7,16 @@
 //! the part of a stage if they differ only in state on which that stage does not depend, and a pipeline that was compiled
 //! before needs no job.
 
-use crate::cache::Key;
-use crate::compile::StageElf;
-use crate::compile::request::{KnownState, SpecValues, StageRequest};
-use crate::error::{Context as _, Error, Result};
-use crate::link::Object;
-use crate::metadata::interface::StageInterface;
-use crate::pipeline::recipe::{Need, Recipe, VariantOrder, compile_order, whole_request};
-use crate::state::PipelineState;
-use crate::target::Stage;
-use crate::wire::Verdict;
+use dovetail_base::error::{Context as _, Error, Result};
+use dovetail_base::target::Stage;
+use dovetail_cache::Key;
+use dovetail_compile::StageElf;
+use dovetail_compile::request::{KnownState, SpecValues, StageRequest};
+use dovetail_link::Object;
+use dovetail_metadata::interface::StageInterface;
+use dovetail_pipeline::recipe::{Need, Recipe, VariantOrder, compile_order, whole_request};
+use dovetail_state::PipelineState;
+use dovetail_wire::Verdict;
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -5,9 +5,9 @@
 //! checks that the file still exists.
 
 use super::records::Records;
-use crate::cache::Key;
-use crate::compile::request::{CompilerId, StageRequest};
-use crate::error::{Death, Error, Result};
+use dovetail_base::error::{Death, Error, Result};
+use dovetail_cache::Key;
+use dovetail_compile::request::{CompilerId, StageRequest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -149,8 +149,8 @@ pub fn describe(request: &StageRequest) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::request::{KnownState, ModuleDigest, TuningOptions};
-    use crate::target::{Gpu, Stage, WaveSize};
+    use dovetail_base::target::{Gpu, Stage, WaveSize};
+    use dovetail_compile::request::{KnownState, ModuleDigest, TuningOptions};
 
     #[test]
     fn a_sentence_outlives_the_process_and_ends_with_the_compiler_or_its_file() {

@@ -7,9 +7,9 @@
 //! bad disk fails its digest and is deleted. Other processes may read the directory while the service writes. Nothing
 //! is synced: records lost in a power failure are made again.
 
-use crate::cache::{Key, Payload, entry};
-use crate::error::{Context as _, Error, Result};
-use crate::files;
+use dovetail_base::error::{Context as _, Error, Result};
+use dovetail_base::files;
+use dovetail_cache::{Key, Payload, entry};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;

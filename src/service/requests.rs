@@ -4,10 +4,10 @@ use super::broker::{Broker, LIMITS, Request, What};
 use super::events::part;
 use super::jobs::{ClientId, Waiter};
 use super::pipelines::Run;
-use crate::cache::Key;
-use crate::compile::StageElf;
-use crate::error::{Error, Result};
-use crate::wire::{Priority, Tell};
+use dovetail_base::error::{Error, Result};
+use dovetail_cache::Key;
+use dovetail_compile::StageElf;
+use dovetail_wire::{Priority, Tell};
 use std::sync::Arc;
 
 /// Largest number of jobs of all clients. Background jobs are refused at nine tenths of it.

@@ -9,11 +9,11 @@ use super::broker::{Broker, LIMITS, What};
 use super::events::{Effect, Lookup};
 use super::jobs::{ClientId, Time, Waiter};
 use super::poison::Standing;
-use crate::cache::Key;
-use crate::compile::request::{Module, ModuleDigest, StageRequest};
-use crate::error::{Error, Result};
-use crate::keys;
-use crate::wire::{Priority, Tell};
+use dovetail_base::error::{Error, Result};
+use dovetail_cache::Key;
+use dovetail_compile::request::{Module, ModuleDigest, StageRequest};
+use dovetail_pipeline::keys;
+use dovetail_wire::{Priority, Tell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -135,7 +135,7 @@ impl Broker {
     /// Takes a module from a client.
     pub(super) fn module_sent(&mut self, client: ClientId, module: Result<Module>) {
         let module = match module {
-            Ok(module) if module.bytes().len() <= crate::wire::MAX_MODULE => module,
+            Ok(module) if module.bytes().len() <= dovetail_wire::MAX_MODULE => module,
             Ok(module) => return self.close(client, &format!("a module of {} bytes", module.bytes().len())),
             Err(e) => return self.close(client, &format!("an invalid module: {e}")),
         };

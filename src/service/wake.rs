@@ -3,9 +3,9 @@
 use super::events::{BrokerEvent, Compiled, Lookup};
 use super::jobs::ClientId;
 use super::outbox::Outbox;
-use crate::cache::Key;
-use crate::compile::worker::Worker;
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
+use dovetail_cache::Key;
+use dovetail_worker::Worker;
 use std::sync::Arc;
 
 /// A message to the loop.

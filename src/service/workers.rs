@@ -6,15 +6,15 @@
 
 use super::events::Compiled;
 use super::wake::{Idle, Message};
-use crate::cache::Key;
-use crate::compile::StageElf;
-use crate::compile::request::{Module, StageRequest};
-use crate::compile::worker::protocol::{MAX_FRAME, RequestRef, Response};
-use crate::compile::worker::{Attempt, TRIES_IF_KILLED, Worker, WorkerConfig, attempt};
-use crate::error::{Death, Error, Result};
-use crate::frame::{Bytes, frame};
-use crate::link::Object;
-use crate::wire::Priority;
+use dovetail_base::error::{Death, Error, Result};
+use dovetail_base::frame::{Bytes, frame};
+use dovetail_cache::Key;
+use dovetail_compile::StageElf;
+use dovetail_compile::request::{Module, StageRequest};
+use dovetail_link::Object;
+use dovetail_wire::Priority;
+use dovetail_worker::protocol::{MAX_FRAME, RequestRef, Response};
+use dovetail_worker::{Attempt, TRIES_IF_KILLED, Worker, WorkerConfig, attempt};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

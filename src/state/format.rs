@@ -4,7 +4,7 @@
 //! `VK_FORMAT_`. Every core format has a name here, including those that are neither a vertex attribute nor a colour,
 //! see `abi::formats`. To add a format: a line in [`LATER`].
 
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;

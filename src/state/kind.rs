@@ -5,7 +5,7 @@
 //! which each variable reads its half. Kinds that no single descriptor serves become a mutable binding
 //! (`VK_EXT_mutable_descriptor_type`, the descriptor heaps of Direct3D 12): each array element holds one of them.
 
-use crate::kinds::{KindSet, ResourceKind};
+use dovetail_base::kinds::{KindSet, ResourceKind};
 use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -127,7 +127,7 @@ impl<'de> Visitor<'de> for KindVisitor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::BindingLayout;
+    use crate::BindingLayout;
     use ResourceKind as K;
 
     #[test]

@@ -2,8 +2,9 @@
 
 use super::message::{Ask, Hello, Numbered, Tell, Welcome};
 use super::{MAX_FRAME, PROTOCOLS, REQUEST_SCHEMA};
-use crate::error::{Context as _, Error, Result};
-use crate::frame::{self, HEAD};
+use dovetail_base::error::{Context as _, Error, Result};
+use dovetail_base::frame;
+use dovetail_base::frame::HEAD;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send, socket_with,

@@ -1,12 +1,13 @@
 //! The messages. Unknown message fields are ignored, except in `state` and tuning options, where they are errors.
 
 use super::status::ServiceStatus;
-use crate::cache::Key;
-use crate::compile::request::{CompilerId, ModuleDigest, StageRequest};
-use crate::error::{Error, Result};
-use crate::frame::{self, Bytes};
-use crate::link::Placement;
-use crate::state::PipelineState;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::frame;
+use dovetail_base::frame::Bytes;
+use dovetail_cache::Key;
+use dovetail_compile::request::{CompilerId, ModuleDigest, StageRequest};
+use dovetail_link::Placement;
+use dovetail_state::PipelineState;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -167,7 +168,7 @@ pub struct StageAsk {
 pub struct PipelineAsk {
     /// Chosen by the client, used once.
     pub id: u64,
-    /// Its stages' requests without known state, in the order of [`crate::target::Stage`].
+    /// Its stages' requests without known state, in the order of [`dovetail_base::target::Stage`].
     pub stages: Vec<StageRequest>,
     /// State, including the layout.
     pub state: PipelineState,
@@ -222,7 +223,7 @@ pub enum Tell {
         id: u64,
         /// Whether to take it.
         verdict: Verdict,
-        /// Its parts in the order of [`crate::target::Stage`]; empty if the verdict is to keep the linked pipeline.
+        /// Its parts in the order of [`dovetail_base::target::Stage`]; empty if the verdict is to keep the linked pipeline.
         parts: Vec<PartAnswer>,
     },
     /// The request failed; there will be no part or pipeline.

@@ -1,7 +1,7 @@
 //! The state of a service, for display and for the metrics file.
 
 use super::message::Priority;
-use crate::compile::request::CompilerId;
+use dovetail_compile::request::CompilerId;
 use serde::{Deserialize, Serialize};
 
 /// State of a service at one moment. Counters are since its start.

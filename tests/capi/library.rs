@@ -20,15 +20,17 @@ impl Library {
     fn build() -> Self {
         let here = BuildFolder::of_this_program();
         let mut cargo = here.cargo("rustc");
-        cargo.args(["--lib", "--no-default-features", "--features", "capi", "--crate-type", "cdylib,staticlib", "--"]);
+        cargo.args(["-p", "dovetail-capi", "--crate-type", "cdylib,staticlib", "--"]);
         // The same as in `./dev capi`.
         cargo.args(["-Clink-arg=-Wl,-soname,libdovetail.so.0", "-Clink-arg=-Wl,-z,nodelete,-z,now"]);
         run(cargo);
         let folder = here.files();
         // What a program looks for when it starts is the name in the file.
-        let link = folder.join("libdovetail.so.0");
-        if !link.exists() {
-            let _ = std::os::unix::fs::symlink("libdovetail.so", &link);
+        for (file, name) in [("so", "so.0"), ("so", "so"), ("a", "a")] {
+            let link = folder.join(format!("libdovetail.{name}"));
+            if !link.exists() {
+                let _ = std::os::unix::fs::symlink(format!("libdovetail_capi.{file}"), &link);
+            }
         }
         Self { folder }
     }

@@ -14,9 +14,8 @@ mod runtime;
 mod service;
 #[path = "../support/service_double.rs"]
 mod service_double;
-#[path = "../support/mod.rs"]
-mod support;
 mod toolchain;
 
+use dovetail_testing as support;
 #[global_allocator]
 static COUNTING: alloc::Counting = alloc::Counting;

@@ -20,5 +20,5 @@ mod optimised;
 mod packed;
 mod paths;
 mod rules;
-#[path = "../support/mod.rs"]
-mod support;
+
+use dovetail_testing as support;

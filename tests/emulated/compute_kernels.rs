@@ -147,7 +147,6 @@ fn softmax_goes_through_subgroups_and_barriers() {
 }
 
 /// The results are identical for any order of the instructions in a block.
-#[cfg(feature = "native")]
 #[test]
 fn random_orders_of_instructions_give_the_same_results() {
     use dovetail::compile::generators::BuiltInCompiler;

@@ -41,11 +41,11 @@ mod shaders;
 #[path = "../support/shape_module.rs"]
 mod shape_module;
 mod specialized;
-#[path = "../support/mod.rs"]
-mod support;
 mod uninitialised;
 #[path = "../support/vulkan.rs"]
 mod vulkan;
 mod widths;
 mod ycbcr;
 mod ycbcr_reference;
+
+use dovetail_testing as support;

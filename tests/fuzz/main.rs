@@ -15,10 +15,8 @@ mod export;
 #[path = "../support/link_support.rs"]
 mod link_support;
 mod mutate;
-#[cfg(feature = "native")]
 mod native;
 mod random;
-#[cfg(feature = "native")]
 mod reconvergence;
 mod recording;
 mod seeds;

@@ -4,15 +4,12 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use super::link_support::{buffers, compute, fragment, state, vertex};
-#[cfg(feature = "native")]
 use super::native;
 use super::random::Random;
-#[cfg(feature = "native")]
 use super::reconvergence;
 use super::{export, mutate, recording, seeds, service, spirv, store};
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Key, entry};
-#[cfg(any(feature = "native", feature = "llvm"))]
 use dovetail::compile::Compiler;
 #[cfg(feature = "llvm")]
 use dovetail::compile::generators::LlvmCompiler;
@@ -20,7 +17,6 @@ use dovetail::compile::passes;
 use dovetail::compile::request::{CompilerId, KnownState, Module, StageRequest, TuningOptions, default_wave};
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::compile::worker::protocol;
-#[cfg(feature = "native")]
 use dovetail::compile::{compiler::StageCompiler, native::Native};
 use dovetail::corpus::budget::DEFAULT_MEMORY;
 use dovetail::corpus::describe::describe;
@@ -64,7 +60,6 @@ pub const TARGETS: &[Target] = &[
     Target { name: "service", seeds: service::seeds, change: mutate::bytes, run: service::converse, smaller: None },
     Target { name: "archive", seeds: seeds::archive, change: mutate::bytes, run: extract, smaller: None },
     Target { name: "recording", seeds: recording::seeds, change: mutate::bytes, run: recording::read, smaller: None },
-    #[cfg(feature = "native")]
     Target {
         name: "native",
         seeds: native::seeds,
@@ -72,7 +67,6 @@ pub const TARGETS: &[Target] = &[
         run: native::run,
         smaller: Some(native::shrink),
     },
-    #[cfg(feature = "native")]
     Target {
         name: "reconvergence",
         seeds: reconvergence::seeds,
@@ -143,7 +137,6 @@ fn no_bug<T>(result: Result<T>) -> Result<Option<T>> {
 /// which takes a thousand times as long.
 fn generate(module: &Module, request: &StageRequest) -> Result<()> {
     let number = u16::from_le_bytes([request.module.0[0], request.module.0[1]]);
-    #[cfg(feature = "native")]
     if number.is_multiple_of(4) {
         no_bug(Compiler::compile(&StageCompiler::with(Native), module, request))?;
     }

@@ -7,12 +7,10 @@
 mod export;
 #[path = "../fuzz/mutate.rs"]
 mod mutate;
-#[cfg(feature = "native")]
 #[path = "../fuzz/native/mod.rs"]
 mod native;
 #[path = "../fuzz/random.rs"]
 mod random;
-#[cfg(feature = "native")]
 #[path = "../fuzz/reconvergence/mod.rs"]
 mod reconvergence;
 #[path = "../fuzz/recording.rs"]
@@ -79,7 +77,6 @@ fn past_findings_stay_mended() {
 
 /// A shader that is rejected proves nothing.
 #[test]
-#[cfg(feature = "native")]
 fn past_shaders_are_compared() {
     let target = TARGETS.iter().find(|t| t.name == "native").expect("a target");
     let past = past(target);
@@ -99,7 +96,6 @@ fn every_target_survives_its_seeds_and_some_changes() {
 
 /// Programs of the target `reconvergence` are valid and nearly all end: what is refused proves nothing.
 #[test]
-#[cfg(feature = "native")]
 fn random_programs_prove_something() {
     let target = TARGETS.iter().find(|t| t.name == "reconvergence").expect("a target");
     let inputs: Vec<_> = (4..104).map(|n| target.input(2, n)).collect();

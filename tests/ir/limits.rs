@@ -172,7 +172,6 @@ fn what_lies_deep_in_a_file_is_read_or_refused() {
                 let inputs = toml::from_str::<dovetail::emu::inputs::Inputs>(&text);
                 assert!(state.is_err() && inputs.is_err(), "none has such fields");
                 assert!(dovetail::ir::parse::parse(&text).is_err());
-                #[cfg(feature = "cli")]
                 assert!(dovetail::corpus::spec::SpecFile::parse(&text).is_err());
             }
             for tree in trees {

@@ -27,8 +27,8 @@ mod pointer_values;
 #[path = "../support/shapes.rs"]
 mod shapes;
 mod subgroup_lanes;
-#[path = "../support/mod.rs"]
-mod support;
 mod variables;
 #[path = "../support/vulkan.rs"]
 mod vulkan;
+
+use dovetail_testing as support;

@@ -14,8 +14,6 @@ mod secondaries;
 mod served;
 mod shadow;
 mod shadow_draws;
-#[path = "../support/mod.rs"]
-mod support;
 mod swizzles;
 #[path = "../support/vulkan.rs"]
 mod vulkan;
@@ -25,6 +23,7 @@ use dovetail::capture::foz::EntryKind;
 use dovetail::capture::{self, Recording, Translated};
 use dovetail::state::{PipelineState, VertexRate};
 use dovetail::target::Stage;
+use dovetail_testing as support;
 use draw_application::Cases;
 use std::collections::BTreeMap;
 use std::env;

@@ -15,7 +15,7 @@ mod shaders;
 #[path = "../support/smallest.rs"]
 mod smallest;
 mod states;
-#[path = "../support/mod.rs"]
-mod support;
 mod targets;
 mod workers;
+
+use dovetail_testing as support;

@@ -5,12 +5,9 @@
 //! The parent sends items to workers, processes of this program, one line each way; a worker that crashes or hangs
 //! costs only its item. Every item gets a [`Report`]; `table` counts them, and the exit code says whether the required
 //! shares are reached.
-#![cfg(feature = "cli")]
 
 mod executed;
 mod items;
-#[path = "../support/mod.rs"]
-mod support;
 mod table;
 #[path = "../support/vulkan.rs"]
 mod vulkan;
@@ -18,6 +15,7 @@ mod worker;
 
 use dovetail::compile::request::GeneratorKind;
 use dovetail::proof::{Fate, Report};
+use dovetail_testing as support;
 use items::Item;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

@@ -21,5 +21,5 @@ mod slow_disk;
 #[path = "../support/smallest.rs"]
 mod smallest;
 mod stopped;
-#[path = "../support/mod.rs"]
-mod support;
+
+use dovetail_testing as support;

@@ -1,6 +1,6 @@
 //! Import cycles: a file in a cycle cannot be read or changed without the others.
 
-use crate::resolve::Crate;
+use crate::resolve::Crates;
 use crate::tree::{assert_none, texts};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ fn files_do_not_import_each_other_in_large_circles() {
     let texts = texts();
     let mut broken = Vec::new();
     for (folder, least) in [("src/", 2000), ("src/bin/dovetail/", 50), ("layer/src/", 50)] {
-        let tree = Crate::in_folder(folder, &texts);
+        let tree = Crates::in_folder(folder, &texts);
         let uses = tree.uses();
         assert!(uses.len() > least, "{} imports only were read in {folder}", uses.len());
         let mut imports: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();

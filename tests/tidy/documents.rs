@@ -125,8 +125,11 @@ fn every_dependency_is_explained() {
     let read = |name: &str| fs::read_to_string(root().join(name)).expect("a file of this repository");
     let manifest: toml::Table = read("Cargo.toml").parse().expect("a manifest");
     let why = read("docs/dependencies.md");
-    let tables = ["dependencies", "dev-dependencies"].into_iter().filter_map(|key| manifest.get(key)?.as_table());
+    let workspace = manifest.get("workspace").and_then(|it| it.as_table()).expect("a workspace");
+    let tables = [(workspace, "dependencies"), (&manifest, "dependencies"), (&manifest, "dev-dependencies")];
+    let tables = tables.into_iter().filter_map(|(of, key)| of.get(key)?.as_table());
     let named: Vec<&str> = tables.flat_map(|table| table.keys()).map(String::as_str).collect();
+    let named: Vec<&str> = named.into_iter().filter(|name| !name.starts_with("dovetail-")).collect();
     let missing = named.iter().filter(|name| !why.contains(&format!("`{name}`"))).map(|name| (*name).to_owned());
     let explained = why.lines().filter(|line| line.starts_with("| `")).flat_map(|line| {
         let cell = line.split('|').nth(1).unwrap_or_default();

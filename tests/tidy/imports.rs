@@ -2,23 +2,6 @@
 
 use crate::tree::is_word;
 
-/// First segments of the paths after `crate::` in a line, including lists in braces.
-pub fn crate_modules(line: &str) -> Vec<String> {
-    let mut modules = Vec::new();
-    for (at, prefix) in line.match_indices("crate::") {
-        if line[..at].ends_with('$') {
-            continue;
-        }
-        let rest = &line[at + prefix.len()..];
-        let names = match rest.strip_prefix('{') {
-            Some(list) => top_level_names(list),
-            None => vec![rest],
-        };
-        modules.extend(names.into_iter().map(|n| n.trim().chars().take_while(|&c| is_word(c)).collect::<String>()));
-    }
-    modules
-}
-
 /// The items of `a::b, c::{d, e}, f}`, up to the closing brace.
 pub fn top_level_names(list: &str) -> Vec<&str> {
     let (mut depth, mut start, mut names) = (0usize, 0, Vec::new());
@@ -123,8 +106,6 @@ pub fn inline_paths(line: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn imports_are_read_as_rust_reads_them() {
-    assert_eq!(crate_modules("use crate::{a::b, c::{d, e}, f};"), ["a", "c", "f"]);
-    assert_eq!(crate_modules("let x = crate::link::plan($crate::glue::X, crate::abi::Y);"), ["link", "abi"]);
     let lines = "pub(in a) use crate::{\n    a,\n    b,\n};\nfn f() {}";
     let read = statements(lines.lines().enumerate());
     assert_eq!(read, [(0, "pub(in a) use crate::{a,b,};".to_owned()), (4, "fn f() {}".to_owned())]);

@@ -1,7 +1,7 @@
 //! Tests of the source tree that the compiler and clippy cannot do.
 //!
-//! Each rule lists its violations; the tables at the head of each file are the only exceptions. A new module gets a
-//! line in [`order::USES`], which is the project's map: a module may use those listed, never the reverse.
+//! Each rule lists its violations; the tables at the head of each file are the only exceptions. That crates use each
+//! other in one direction only is Cargo's rule: `[dependencies]` of each folder of `src` are the project's map.
 
 mod circles;
 mod code;
@@ -9,12 +9,11 @@ mod dependencies;
 mod documents;
 mod imports;
 mod keys;
-mod order;
 mod resolve;
 #[path = "../../build/sources.rs"]
 mod sources;
 mod stages;
-#[path = "../support/mod.rs"]
-mod support;
 mod tree;
 mod types;
+
+use dovetail_testing as support;

@@ -4,8 +4,9 @@ use crate::imports::{Import, imports, inline_paths, statements, without_visibili
 use crate::tree::{is_word, product_lines, rust, tests_only};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The non-test files of one crate, by module path.
-pub struct Crate {
+/// The non-test files of the crates below a folder, by module path: the first segment names the crate, if the folder has
+/// several.
+pub struct Crates {
     modules: BTreeMap<Vec<String>, Module>,
 }
 
@@ -33,16 +34,27 @@ pub struct Use<'a> {
     pub to: &'a str,
 }
 
-impl Crate {
-    /// The crate whose root is `lib.rs` or `main.rs` in this folder, without test-only files.
+impl Crates {
+    /// The crates below this folder, or the one whose root is `lib.rs` or `main.rs` there.
     pub fn in_folder(folder: &str, texts: &[(String, String)]) -> Self {
         let mut modules = BTreeMap::new();
+        // The folder of each crate, and its name as Rust writes it.
+        let manifests = texts.iter().filter_map(|(name, text)| {
+            let crate_folder = name.strip_prefix(folder)?.strip_suffix("Cargo.toml")?;
+            let package = text.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'))?;
+            Some((crate_folder, package.replace('-', "_")))
+        });
+        let manifests: Vec<_> = manifests.collect();
         for (name, text) in rust(texts).filter(|(name, _)| !tests_only(name, texts)) {
             let Some(path) = name.strip_prefix(folder).filter(|path| !path.starts_with("bin/")) else { continue };
+            let home = manifests.iter().filter(|(home, _)| path.starts_with(home)).max_by_key(|(home, _)| home.len());
+            let path = home.map_or(path, |(home, _)| &path[home.len()..]);
             let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
-            let root = matches!(path, "lib" | "main");
-            let path = if root { Vec::new() } else { path.split('/').map(str::to_owned).collect() };
-            modules.insert(path, Module::read(name, text));
+            let below = path.split('/').filter(|_| !matches!(path, "lib" | "main")).map(str::to_owned);
+            modules.insert(
+                home.map(|(_, name)| name.clone()).into_iter().chain(below).collect(),
+                Module::read(name, text),
+            );
         }
         Self { modules }
     }
@@ -56,7 +68,10 @@ impl Crate {
             let named = here.paths.iter().filter(|(_, path)| {
                 let first = path[0].as_str();
                 let imported = || here.imports.iter().any(|(_, import)| import.name.as_deref() == Some(first));
-                matches!(first, "crate" | "super" | "self") || self.child(module, first).is_some() || imported()
+                matches!(first, "crate" | "super" | "self")
+                    || self.child(&[], first).is_some()
+                    || self.child(module, first).is_some()
+                    || imported()
             });
             for (line, path) in imported.chain(named.map(|(line, path)| (*line, path))) {
                 let to = self.resolve(module, path, 16).filter(|to| !to.is_empty() && to != module);
@@ -88,7 +103,11 @@ impl Crate {
         let mut anywhere = false;
         while let [first, after @ ..] = rest {
             match first.as_str() {
-                "crate" => at.clear(),
+                // The crate's own root, if the folder has several.
+                "crate" => at.truncate(usize::from(at.first().is_some_and(|root| root.starts_with("dovetail_")))),
+                other if !anywhere && other.starts_with("dovetail_") && self.child(&[], other).is_some() => {
+                    at = vec![other.to_owned()];
+                }
                 "self" => {}
                 "super" => drop(at.pop()?),
                 _ => break,
@@ -170,7 +189,7 @@ fn paths_lead_through_re_exports_to_declarations() {
         text("src/e.rs", "use crate::a::{C, F::G, b::f};\npub(crate) use crate::a::E;\nfn x() {\n    crate::a::H;\n}"),
     ];
     texts.sort();
-    let tree = Crate::in_folder("src/", &texts);
+    let tree = Crates::in_folder("src/", &texts);
     let uses = tree.uses();
     let of = |from: &str| uses.iter().filter(|one| one.from == from).map(|one| one.to).collect::<Vec<_>>();
     assert_eq!(of("src/e.rs"), ["src/a/b.rs", "src/a/c.rs", "src/a/b.rs", "src/a/b.rs", "src/a/mod.rs"]);

@@ -1,5 +1,5 @@
 //! What depends on a stage is asked so that the compiler names each place when there is another stage: by a `match` of all
-//! stages, or by a method that has one (`stage.feeds_the_rasterizer()`, in `src/target/stage.rs`).
+//! stages, or by a method that has one (`stage.feeds_the_rasterizer()`, in `src/base/target/stage.rs`).
 
 use crate::tree::{assert_none, product_lines, rust, tests_only, texts};
 
@@ -73,7 +73,7 @@ fn no_code_asks_for_one_stage_and_forgets_the_others() {
     }
     assert_none(
         &broken,
-        "tests for one stage: match all of them, or add a method with a `match` to src/target/stage.rs",
+        "tests for one stage: match all of them, or add a method with a `match` to src/base/target/stage.rs",
     );
 }
 

@@ -1,4 +1,4 @@
-//! Reads Vulkan's structs into the model of `dovetail::capture`.
+//! Reads Vulkan's structs into the model of `dovetail_capture`.
 //!
 //! A pointer is followed only if Vulkan says that it is valid: pointers that Vulkan ignores may hold anything, and in
 //! real applications they do. Chains are followed for `MAX_CHAIN` structures. Every function here trusts its arguments

@@ -3,7 +3,7 @@
 use super::reader::{Reader, list, number};
 use crate::chain::MAX_CHAIN;
 use ash::vk;
-use dovetail::capture::{Divisor, Next, finite, s_type};
+use dovetail_capture::{Divisor, Next, finite, s_type};
 use std::ffi::c_void;
 
 /// Types that concern only the driver at run time, and no code.

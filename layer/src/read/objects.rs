@@ -3,7 +3,7 @@
 use super::next::chain;
 use super::reader::{Reader, list, number};
 use ash::vk;
-use dovetail::capture::{Binding, Next, PipelineLayout, PushConstantRange, Sampler, SetLayout, finite, s_type};
+use dovetail_capture::{Binding, Next, PipelineLayout, PushConstantRange, Sampler, SetLayout, finite, s_type};
 
 /// # Safety
 /// The info is valid.

@@ -3,7 +3,7 @@
 use super::next::chain;
 use super::reader::{Reader, list, number};
 use ash::vk;
-use dovetail::capture::{Attachment, Dependency, Reference, RenderPass, Subpass};
+use dovetail_capture::{Attachment, Dependency, Reference, RenderPass, Subpass};
 
 /// Reads the first form.
 ///

@@ -6,7 +6,7 @@ use super::reader::{Reader, list, number};
 use super::stage::stage;
 use ash::vk;
 use ash::vk::Handle;
-use dovetail::capture::*;
+use dovetail_capture::*;
 
 /// # Safety
 /// The info is valid.

@@ -1,7 +1,7 @@
 //! Helpers for reading structs: look-ups, and Vulkan's lists, strings and numbers.
 
 use crate::handles::Handles;
-use dovetail::capture::{Hash, RenderPass};
+use dovetail_capture::{Hash, RenderPass};
 
 /// The look-ups that reading needs, and the sink for modules.
 pub struct Reader<'a> {

@@ -4,7 +4,7 @@ use super::next::{chain, find};
 use super::reader::{Reader, list, text};
 use ash::vk;
 use ash::vk::Handle;
-use dovetail::capture::{MapEntry, ShaderStage, Specialization, base64_text};
+use dovetail_capture::{MapEntry, ShaderStage, Specialization, base64_text};
 
 /// # Safety
 /// The info is valid.

@@ -3,7 +3,7 @@
 use super::objects::{Objects, Set};
 use super::program::Known;
 use ash::vk;
-use dovetail::capture::{Hash, LateState};
+use dovetail_capture::{Hash, LateState};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

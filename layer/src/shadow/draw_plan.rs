@@ -11,7 +11,7 @@ use super::reason::Reason;
 use super::state;
 use super::views::{self, Attached};
 use ash::vk;
-use dovetail::emu::inputs::{Draw, InputBytes, Scissor, Stencil, TargetAttachment, VertexBuffer};
+use dovetail_emu::inputs::{Draw, InputBytes, Scissor, Stencil, TargetAttachment, VertexBuffer};
 
 impl Plan {
     /// Plans a draw of this pipeline in this pass.

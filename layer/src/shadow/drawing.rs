@@ -1,8 +1,8 @@
 //! A planned draw: its call, and which regions of the plan hold its vertices, indices and attachments.
 
 use ash::vk;
-use dovetail::emu::inputs::Draw;
-use dovetail::state::{VertexInputState, VertexRate};
+use dovetail_emu::inputs::Draw;
+use dovetail_state::{VertexInputState, VertexRate};
 
 /// Bytes of the largest attribute: four channels of 64 bits.
 const LARGEST_ATTRIBUTE: u64 = 32;

@@ -3,7 +3,7 @@
 use super::reason::Reason;
 use super::state;
 use ash::vk;
-use dovetail::capture::{BlendAttachment, FixedState, LateState, Rect, StencilOps, Viewport};
+use dovetail_capture::{BlendAttachment, FixedState, LateState, Rect, StencilOps, Viewport};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Dynamic state with its last values, in Vulkan's numbers.

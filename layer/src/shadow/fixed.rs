@@ -8,10 +8,10 @@ use super::dynamic::{Dynamic, Effective};
 use super::program::Reads;
 use super::reason::Reason;
 use super::state;
-use dovetail::capture::{
+use dovetail_capture::{
     BlendAttachment, ColorBlendState, FixedState, Next, RasterizationState, Rect, StencilOps, s_type,
 };
-use dovetail::emu::inputs::{
+use dovetail_emu::inputs::{
     Blend, BlendEquation, BlendFactor, BlendOp, Compare, Cull, Depth, DepthBias, Draw, FixedFunction, LogicOp,
     PolygonMode, Scissor, StencilFace, StencilOp, Topology, Viewport,
 };

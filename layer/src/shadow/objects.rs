@@ -3,8 +3,8 @@
 use super::passes::Variants;
 use super::reason::Reason;
 use ash::vk;
-use dovetail::capture::{Binding, SetLayout};
-use dovetail::state::Swizzle;
+use dovetail_capture::{Binding, SetLayout};
+use dovetail_state::Swizzle;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -5,9 +5,9 @@ use super::reason::Reason;
 use super::scene::Contents;
 use super::views::depth_form;
 use ash::vk;
-use dovetail::emu::inputs::{Draw, InputBytes};
-use dovetail::proof::Outputs;
-use dovetail::state::VertexInputState;
+use dovetail_emu::inputs::{Draw, InputBytes};
+use dovetail_proof::Outputs;
+use dovetail_state::VertexInputState;
 
 /// More vertices or indices than any bundle has.
 const MOST: u32 = 1 << 24;

@@ -11,10 +11,10 @@ use super::region::{Region, Source};
 use super::views;
 use ash::vk;
 use ash::vk::Handle;
-use dovetail::capture::{Hash, Sampler};
-use dovetail::emu::NamedFormat;
-use dovetail::emu::inputs::{Bound, InputBytes, Slot, Texels};
-use dovetail::state::VkFormat;
+use dovetail_capture::{Hash, Sampler};
+use dovetail_emu::NamedFormat;
+use dovetail_emu::inputs::{Bound, InputBytes, Slot, Texels};
+use dovetail_state::VkFormat;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -238,7 +238,7 @@ impl Plan {
         objects: &Objects,
         info: vk::DescriptorImageInfo,
         written: bool,
-    ) -> Result<dovetail::emu::inputs::Image, Reason> {
+    ) -> Result<dovetail_emu::inputs::Image, Reason> {
         let (image, levels) = views::image(objects, info)?;
         for (source, bytes) in levels {
             self.region(source, bytes, written)?;

@@ -1,14 +1,14 @@
 //! A pipeline in the shadow: its shaders, and the resources that they use.
 
 use super::reason::Reason;
-use dovetail::capture::{FixedState, Hash, StageUse, Translated};
-use dovetail::compile::opt::dce;
-use dovetail::compile::request::{Module, default_wave};
-use dovetail::compile::spirv::{reflect, translate};
-use dovetail::error::Result;
-use dovetail::ir::{AmdOp, BuiltIn, Interp, Op, Resource, SubgroupOp};
-use dovetail::proof::StageEntry;
-use dovetail::state::PipelineState;
+use dovetail_base::error::Result;
+use dovetail_capture::{FixedState, Hash, StageUse, Translated};
+use dovetail_compile::request::{Module, default_wave};
+use dovetail_ir::{AmdOp, BuiltIn, Interp, Op, Resource, SubgroupOp};
+use dovetail_opt::dce;
+use dovetail_proof::StageEntry;
+use dovetail_spirv::{reflect, translate};
+use dovetail_state::PipelineState;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -128,7 +128,7 @@ impl Known {
 
 impl Program {
     fn add(&mut self, used: &StageUse, code: &[u8], lanes: u32) -> std::result::Result<(), Reason> {
-        let unsupported = |e: dovetail::error::Error| Reason::Unsupported(e.to_string());
+        let unsupported = |e: dovetail_base::error::Error| Reason::Unsupported(e.to_string());
         let module = Module::new(code.to_vec()).map_err(unsupported)?;
         let info = reflect(&module).map_err(unsupported)?;
         if info.capabilities.iter().any(|name| name.starts_with("PhysicalStorageBufferAddresses")) {

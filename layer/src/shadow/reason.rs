@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// The name of a `VkDynamicState`, without the prefix.
 fn name(number: u32) -> Cow<'static, str> {
-    let [states, _] = dovetail::capture::names();
+    let [states, _] = dovetail_capture::names();
     states
         .into_iter()
         .find(|(one, _)| *one == number)

@@ -7,8 +7,8 @@ use super::reason::Reason;
 use super::region::{Region, Source};
 use ash::vk;
 use ash::vk::Handle;
-use dovetail::emu::inputs::{BindingElement, Bound, InputBytes, Inputs};
-use dovetail::proof::{Bundle, FLOOR, Outputs};
+use dovetail_emu::inputs::{BindingElement, Bound, InputBytes, Inputs};
+use dovetail_proof::{Bundle, FLOOR, Outputs};
 
 /// The bundle of a dispatch or draw. `copies` are those of its plan; `judge` is the driver.
 ///

@@ -1,6 +1,6 @@
 //! The dynamic states that are followed, by `VkDynamicState` number, and the place of each value in Vulkan's structures.
 
-use dovetail::capture::{
+use dovetail_capture::{
     ColorBlendState, DepthStencilState, FixedState, InputAssemblyState, MultisampleState, Next, RasterizationState,
     ViewportState, s_type,
 };

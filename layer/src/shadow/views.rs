@@ -6,10 +6,10 @@ use super::reason::Reason;
 use super::region::Source;
 use ash::vk;
 use ash::vk::Handle;
-use dovetail::capture::{Hash, Next, Sampler, s_type};
-use dovetail::emu::inputs::{Address, Border, Compare, Image, InputBytes, Sampler as Sampling, Slot, ViewShape};
-use dovetail::emu::{DataFormat, NamedFormat};
-use dovetail::state::{Swizzle, VkFormat};
+use dovetail_capture::{Hash, Next, Sampler, s_type};
+use dovetail_emu::inputs::{Address, Border, Compare, Image, InputBytes, Sampler as Sampling, Slot, ViewShape};
+use dovetail_emu::{DataFormat, NamedFormat};
+use dovetail_state::{Swizzle, VkFormat};
 
 /// The image of a descriptor without its texels, and for each level its source and size in bytes.
 ///

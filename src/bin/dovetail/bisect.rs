@@ -102,8 +102,7 @@ struct Row {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let compiler = args.worker.start_if_built(1)?;
-    let compiler = compiler.ok_or_else(|| Error::unsupported("bisect", "this build has no compiler"))?;
+    let compiler = args.worker.start(1)?;
     let mut paths = Vec::new();
     args.inputs.iter().try_for_each(|path| gather(path, &mut paths))?;
     if paths.is_empty() {
@@ -113,7 +112,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let mut rows = Vec::new();
     'paths: for path in &paths {
         for (name, subject) in subjects(path)? {
-            let row = judged(name, &subject, &*compiler);
+            let row = judged(name, &subject, &compiler);
             let stop = row.verdict.is_broken() && !args.all;
             rows.push(row);
             if stop {

@@ -3,7 +3,7 @@
 use crate::out;
 use crate::serve::{cache_dir, share};
 use dovetail::cache::{Cache, StoreKind};
-use dovetail::compile::Compiler;
+use dovetail::compile::generators::is_built_in;
 use dovetail::compile::phases::Phases;
 use dovetail::compile::request::{GeneratorKind, LlvmOptions, Module, NativeOptions, TuningOptions};
 use dovetail::compile::worker::{WorkerConfig, WorkerPool};
@@ -196,16 +196,6 @@ impl WorkerArgs {
         let deadline = Duration::from_secs(self.deadline);
         WorkerPool::start(WorkerConfig { program, args, memory_mib, deadline }, workers)
     }
-
-    /// Starts workers if this program has a compiler. Without one this is not an error; misses are then reported as not
-    /// cached.
-    pub fn start_if_built(&self, workers: usize) -> Result<Option<Box<dyn Compiler>>> {
-        if cfg!(any(feature = "llvm", feature = "native")) {
-            Ok(Some(Box::new(self.start(workers)?)))
-        } else {
-            Ok(None)
-        }
-    }
 }
 
 /// Tuning options; all are part of every key.
@@ -239,12 +229,12 @@ pub struct TuningArgs {
 
 /// Whether this build has LLVM. Without it, options that only LLVM reads are refused: they would have no effect except
 /// other keys.
-const LLVM: bool = GeneratorKind::Llvm.is_built_in();
+const LLVM: bool = is_built_in(GeneratorKind::Llvm);
 
 /// Parses a code generator of this build.
 fn built_in(text: &str) -> Result<GeneratorKind> {
     let kind: GeneratorKind = text.parse()?;
-    if kind.is_built_in() { Ok(kind) } else { Err(without(kind)) }
+    if is_built_in(kind) { Ok(kind) } else { Err(without(kind)) }
 }
 
 fn without(kind: GeneratorKind) -> Error {

@@ -117,8 +117,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         pipelines.extend(all.into_iter().step_by(step));
     }
     let cache = args.build.cache.open()?;
-    let compiler = args.build.worker.start_if_built(args.jobs.count())?;
-    let tools = Toolchain::new(&cache, compiler.as_deref())?;
+    let compiler = args.build.worker.start(args.jobs.count())?;
+    let tools = Toolchain::new(&cache, Some(&compiler))?;
     tools.record_compiler()?;
     let pool = args.jobs.threads()?;
     let targets = args.target.all();

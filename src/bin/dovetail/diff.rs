@@ -8,6 +8,7 @@ use crate::populate::wave;
 use dovetail::check::estimate::{self, Placed};
 use dovetail::compile::Compiler;
 use dovetail::compile::generators::BuiltInCompiler;
+use dovetail::compile::generators::is_built_in;
 use dovetail::compile::phases::Phase;
 use dovetail::compile::request::{GeneratorKind, Module, NativeOptions, StageRequest, TuningOptions, default_wave};
 use dovetail::compile::spirv;
@@ -155,7 +156,7 @@ fn compiled(args: &Args, module: &Module) -> Result<[Side; 2]> {
 /// The options of both versions, and their names.
 fn versions(given: &TuningOptions) -> [(&'static str, TuningOptions); 2] {
     let both = [GeneratorKind::Native, GeneratorKind::Llvm];
-    if both.iter().all(|generator| generator.is_built_in()) {
+    if both.iter().all(|generator| is_built_in(*generator)) {
         let [native, llvm] = both.map(|generator| TuningOptions { generator, ..given.clone() });
         return [("native", native), ("llvm", llvm)];
     }

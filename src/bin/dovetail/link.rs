@@ -4,6 +4,7 @@ mod missing;
 
 use crate::common::{BuildArgs, CacheArgs, Output, print_json, read_module, read_state};
 use crate::populate::wave;
+use dovetail::compile::Compiler;
 use dovetail::compile::request::{Module, default_wave};
 use dovetail::compile::spirv::{self, ModuleInfo};
 use dovetail::error::{Context, Error, Result, printable};
@@ -117,13 +118,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         placement: args.layout,
     };
     let cache = args.build.cache.open()?;
-    let compiler = if args.no_compile { None } else { args.build.worker.start_if_built(1)? };
+    let compiler = if args.no_compile { None } else { Some(args.build.worker.start(1)?) };
     let recorded = recorded_compiler(&cache);
     if compiler.is_none() && recorded.as_ref().is_ok_and(Option::is_none) {
         CacheArgs::tell(&cache);
         return missing::report(args, &shaders, &request, &cache, None, None);
     }
-    let tools = Toolchain::new(&cache, compiler.as_deref())?.with_metadata(args.metadata);
+    let tools =
+        Toolchain::new(&cache, compiler.as_ref().map(|pool| pool as &dyn Compiler))?.with_metadata(args.metadata);
     let tools = if args.pair { tools.making_pairs() } else { tools };
     let outcome =
         if args.whole { pipeline::build_whole(&request, &tools, None) } else { pipeline::build(&request, &tools) };

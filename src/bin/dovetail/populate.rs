@@ -249,8 +249,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let cache = args.build.cache.open()?.gathering();
     // Checked before compiling anything that could not be stored.
     cache.check_writable()?;
-    let compiler = args.build.worker.start_if_built(args.jobs.count())?;
-    let tools = Toolchain::new(&cache, compiler.as_deref())?;
+    let compiler = args.build.worker.start(args.jobs.count())?;
+    let tools = Toolchain::new(&cache, Some(&compiler))?;
     // A store that was set aside is news also if its successor takes nothing.
     tools.record_compiler().inspect_err(|_| CacheArgs::tell(&cache))?;
     let maker = Maker::Own(if args.pairs { tools.making_pairs() } else { tools });

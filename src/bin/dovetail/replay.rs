@@ -59,9 +59,8 @@ fn route(name: &str) -> (Route, &'static str) {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let bundle = Bundle::load(&args.bundle)?;
     let place = || args.bundle.display().to_string();
-    let compiler = args.worker.start_if_built(1)?;
-    let compiler = compiler.ok_or_else(|| Error::unsupported("replay", "this build has no compiler"))?;
-    let mut runner = Runner::new(&bundle, &*compiler).at(place)?;
+    let compiler = args.worker.start(1)?;
+    let mut runner = Runner::new(&bundle, &compiler).at(place)?;
     runner.pipelines.elfs.retain(|(name, _)| args.route.is_none_or(|wanted| wanted == route(name).0));
     if runner.pipelines.elfs.is_empty() {
         let why = runner.pipelines.not_linked.unwrap_or_default();

@@ -9,9 +9,10 @@ use super::{
     MAX_ITEMS, fill_memory, give, handle, input, key, list, list_if_any, outcome, output, patience, said_size, take,
     terminated,
 };
-use crate::compile::request::ModuleDigest;
-use crate::runtime::{self, ModuleRef};
-use crate::state::{ResourceLayout, SetLayout};
+use dovetail_compile::request::ModuleDigest;
+use dovetail_runtime as runtime;
+use dovetail_runtime::ModuleRef;
+use dovetail_state::{ResourceLayout, SetLayout};
 use smallvec::SmallVec;
 use std::ffi::{OsStr, c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd};

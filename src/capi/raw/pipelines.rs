@@ -7,9 +7,10 @@ use super::super::types::*;
 use super::{
     MAX_ITEMS, check, fill_memory, give, handle, input, key, list, outcome, output, patience, take, terminated,
 };
-use crate::error::Error;
-use crate::runtime::{self, Answer as Found, Size};
-use crate::state::{PipelineState, ResourceLayout};
+use dovetail_base::error::Error;
+use dovetail_runtime as runtime;
+use dovetail_runtime::{Answer as Found, Size};
+use dovetail_state::{PipelineState, ResourceLayout};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::ffi::{c_char, c_void};

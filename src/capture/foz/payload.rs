@@ -1,8 +1,8 @@
 //! Payloads: the JSON of one object under its hash; a shader module also has its words, as variable-length numbers
 //! after a NUL.
 
-use crate::capture::model::{Definition, Hash, Key};
-use crate::error::{Error, Result};
+use crate::model::{Definition, Hash, Key};
+use dovetail_base::error::{Error, Result};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;

@@ -4,8 +4,8 @@
 //! payload, stored and unpacked form together, whatever sizes the file claims.
 
 use super::{EntryKind, HEAD_BYTES, HEADER_BYTES, Head, MAGIC, OLDEST_VERSION, RAW, VERSION, ZLIB, crc};
-use crate::capture::model::Hash;
-use crate::error::{Error, Result};
+use crate::model::Hash;
+use dovetail_base::error::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek, SeekFrom};
 
@@ -172,7 +172,7 @@ fn inflate(bytes: &[u8], raw: u64) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::foz::ArchiveWriter;
+    use crate::foz::ArchiveWriter;
     use std::io::Cursor;
 
     const LIMIT: u64 = 1 << 20;

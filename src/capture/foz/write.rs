@@ -4,8 +4,8 @@
 //! payload.
 
 use super::{Archive, EntryKind, HEADER_BYTES, Head, MAGIC, RAW, VERSION, ZLIB, crc};
-use crate::capture::model::Hash;
-use crate::error::{Error, Result};
+use crate::model::Hash;
+use dovetail_base::error::{Error, Result};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use std::collections::BTreeSet;

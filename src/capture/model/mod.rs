@@ -17,9 +17,9 @@ pub use pipeline::{
     TessellationState, VertexAttribute, VertexBinding, VertexInputState, Viewport, ViewportState,
 };
 
-use crate::error::{Error, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use dovetail_base::error::{Error, Result};
 
 /// The kinds of objects in a payload, by JSON key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

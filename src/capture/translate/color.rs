@@ -2,10 +2,10 @@
 
 use super::merge::Merged;
 use super::tables::{self, dynamic};
-use crate::capture::model::{BlendAttachment, Next, RenderPass, s_type};
-use crate::capture::source::DefinitionSource;
-use crate::error::{Context, Error, Result};
-use crate::state::{ColorAttachment, ColorState, VkFormat};
+use crate::model::{BlendAttachment, Next, RenderPass, s_type};
+use crate::source::DefinitionSource;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_state::{ColorAttachment, ColorState, VkFormat};
 use std::sync::Arc;
 
 /// `VK_ATTACHMENT_UNUSED`.
@@ -127,7 +127,7 @@ fn render_pass(merged: &Merged, source: &dyn DefinitionSource) -> Result<Arc<Ren
     Ok(pass)
 }
 
-fn subpass<'a>(merged: &Merged, pass: &'a RenderPass) -> Result<&'a crate::capture::model::Subpass> {
+fn subpass<'a>(merged: &Merged, pass: &'a RenderPass) -> Result<&'a crate::model::Subpass> {
     let found = usize::try_from(merged.subpass).ok().and_then(|index| pass.subpasses.get(index));
     found.ok_or_else(|| Error::malformed(format!("the render pass has no subpass {}", merged.subpass)))
 }

@@ -1,12 +1,12 @@
 //! The fixed-function state of a pipeline: no code depends on it, but the image does.
 
 use super::merge::merge;
-use crate::capture::model::{
+use crate::model::{
     ColorBlendState, DepthStencilState, GraphicsPipeline, InputAssemblyState, MultisampleState, Next,
     RasterizationState, ViewportState,
 };
-use crate::capture::source::DefinitionSource;
-use crate::error::Result;
+use crate::source::DefinitionSource;
+use dovetail_base::error::Result;
 use std::collections::BTreeSet;
 
 /// Vulkan's structures of a pipeline, including those of its libraries.

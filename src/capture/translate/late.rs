@@ -5,10 +5,10 @@
 
 use super::merge::{self, MAX_LIBRARIES};
 use super::tables::dynamic;
-use crate::capture::model::{
+use crate::model::{
     BlendAttachment, ColorBlendState, GraphicsPipeline, Hash, Next, RasterizationState, VertexInputState, s_type,
 };
-use crate::capture::source::DefinitionSource;
+use crate::source::DefinitionSource;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

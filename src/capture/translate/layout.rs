@@ -1,11 +1,11 @@
 //! Translates pipeline layouts: descriptor sets and push constants to a `ResourceLayout`.
 
 use super::{sampler, tables};
-use crate::capture::model::{Binding, Hash, Next, PushConstantRange, s_type};
-use crate::capture::source::DefinitionSource;
-use crate::error::{Context, Error, Result};
-use crate::kinds::ResourceKind;
-use crate::state::{BindingKind, BindingLayout, ResourceLayout, SetLayout};
+use crate::model::{Binding, Hash, Next, PushConstantRange, s_type};
+use crate::source::DefinitionSource;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::kinds::ResourceKind;
+use dovetail_state::{BindingKind, BindingLayout, ResourceLayout, SetLayout};
 
 /// A pipeline layout, possibly merged from several.
 #[derive(Clone, Debug, Default, PartialEq)]

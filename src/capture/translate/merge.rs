@@ -4,12 +4,12 @@
 
 use super::layout::{Sets, of_pipeline};
 use super::tables;
-use crate::capture::model::{
+use crate::model::{
     ColorBlendState, DepthStencilState, GraphicsPipeline, Hash, InputAssemblyState, MultisampleState, Next,
     RasterizationState, ShaderStage, VertexInputState, ViewportState, s_type,
 };
-use crate::capture::source::DefinitionSource;
-use crate::error::{Context, Error, Result};
+use crate::source::DefinitionSource;
+use dovetail_base::error::{Context, Error, Result};
 use std::collections::BTreeSet;
 
 /// A pipeline has four parts; libraries made of libraries need some more.

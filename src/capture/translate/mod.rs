@@ -24,9 +24,9 @@ pub use tables::names;
 
 use super::model::{ComputePipeline, GraphicsPipeline, Hash, Next, ShaderStage, base64_bytes, s_type};
 use super::source::DefinitionSource;
-use crate::error::{Context, Error, Result};
-use crate::state::{PipelineState, PrimitiveKind, RasterState, SpecializationEntry};
-use crate::target::{Stage, WaveSize};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::{Stage, WaveSize};
+use dovetail_state::{PipelineState, PrimitiveKind, RasterState, SpecializationEntry};
 use std::collections::BTreeMap;
 use tables::dynamic;
 

@@ -3,10 +3,10 @@
 //! An archive has a conversion's create info in the `pNext` chain of its sampler.
 
 use super::tables;
-use crate::capture::model::{Binding, Next, Sampler, s_type};
-use crate::capture::source::DefinitionSource;
-use crate::error::{Error, Result};
-use crate::state::{ImmutableSampler, SamplerWords, YcbcrConversion, YcbcrNumbers};
+use crate::model::{Binding, Next, Sampler, s_type};
+use crate::source::DefinitionSource;
+use dovetail_base::error::{Error, Result};
+use dovetail_state::{ImmutableSampler, SamplerWords, YcbcrConversion, YcbcrNumbers};
 use serde_json::Value;
 
 /// The samplers of a binding; empty if the code does not depend on them.

@@ -1,7 +1,7 @@
 //! Vulkan's features by number: how the translation handles each flag, dynamic state and extending structure.
 
-use crate::capture::model::{Next, s_type};
-use crate::error::{Error, Result};
+use crate::model::{Next, s_type};
+use dovetail_base::error::{Error, Result};
 
 /// How a feature is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 mod late;
 
 use super::*;
-use crate::capture::model::*;
-use crate::error::ErrorKind;
-use crate::kinds::ResourceKind;
-use crate::state::{
+use crate::model::*;
+use dovetail_base::error::ErrorKind;
+use dovetail_base::kinds::ResourceKind;
+use dovetail_state::{
     BindingKind, ChromaFilter, ChromaLocation, SamplerWords, Swizzle, VertexRate, VkFormat, YcbcrModel, YcbcrRange,
 };
 use std::sync::Arc;
@@ -441,8 +441,8 @@ fn definitions_read_back_from_their_json() {
     rendering(&mut pipeline);
     let chain = vec![Next { libraries: Some(vec![Hash(7)]), ..Next::new(s_type::LIBRARIES) }];
     pipeline.stages[0].p_next = chain;
-    let payload = crate::capture::foz::payload::of(Hash(5), &Definition::Graphics(&pipeline)).unwrap();
-    let read = crate::capture::foz::payload::read::<GraphicsPipeline>(&payload, &[Key::GraphicsPipelines], Hash(5));
+    let payload = crate::foz::payload::of(Hash(5), &Definition::Graphics(&pipeline)).unwrap();
+    let read = crate::foz::payload::read::<GraphicsPipeline>(&payload, &[Key::GraphicsPipelines], Hash(5));
     assert_eq!(read.unwrap().1, pipeline);
 }
 

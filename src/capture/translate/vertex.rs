@@ -1,9 +1,10 @@
 //! Translates the vertex input state: buffers and attributes.
 
 use super::tables;
-use crate::capture::model::{self, Next, s_type};
-use crate::error::{Error, Result};
-use crate::state::{VertexAttribute, VertexBinding, VertexInputState, VertexRate, VkFormat};
+use crate::model;
+use crate::model::{Next, s_type};
+use dovetail_base::error::{Error, Result};
+use dovetail_state::{VertexAttribute, VertexBinding, VertexInputState, VertexRate, VkFormat};
 
 pub(super) fn translate(given: Option<&model::VertexInputState>, dynamic_stride: bool) -> Result<VertexInputState> {
     let Some(given) = given else { return Ok(VertexInputState::default()) };

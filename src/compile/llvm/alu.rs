@@ -4,9 +4,9 @@
 //! rest of the shader. So shift amounts are masked, and conversions are frozen.
 
 use super::values::{Cx, Llvm};
-use crate::compile::llvm::values::Built;
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Bits, FpFlags, Inst, Type, Value};
+use crate::values::Built;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, Bits, FpFlags, Inst, Type, Value};
 use inkwell::values::{FastMathFlags, FloatValue, IntValue};
 use inkwell::{FloatPredicate, IntPredicate};
 use std::cmp::Ordering;

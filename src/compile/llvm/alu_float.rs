@@ -4,9 +4,9 @@
 //! Without `NoContraction`, products and sums are marked `contract`; nothing fuses unless both are.
 
 use super::values::{Cx, Llvm, as_vector};
-use crate::compile::llvm::values::Built;
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Bits, FpFlags, Value};
+use crate::values::Built;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, Bits, FpFlags, Value};
 use inkwell::values::FloatValue;
 
 impl<'c> Cx<'_, 'c> {

@@ -1,9 +1,9 @@
 //! Integer arithmetic and comparisons as LLVM instructions.
 
 use super::values::{Cx, Llvm, as_int};
-use crate::compile::llvm::values::Built;
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Value};
+use crate::values::Built;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, Value};
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 

@@ -7,9 +7,9 @@
 use super::buffer::{load_policy, store_policy};
 use super::ffi::{self, RmwOp};
 use super::values::{Cx, Llvm};
-use crate::compile::llvm::values::Built;
-use crate::error::{Error, Result};
-use crate::ir::{Access, AtomicOp, Bits, Value};
+use crate::values::Built;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{Access, AtomicOp, Bits, Value};
 use inkwell::AtomicOrdering;
 use inkwell::values::{BasicValue, PointerValue};
 

@@ -6,9 +6,9 @@
 //! on into the code after it.
 
 use super::values::{Cx, Llvm, as_int, poison};
-use crate::compile::llvm::values::Built;
-use crate::error::{Error, Result};
-use crate::ir::{BlockCall, BlockId, Op, RegClass, Shader, Terminator, Type, Value, ValueDef};
+use crate::values::Built;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{BlockCall, BlockId, Op, RegClass, Shader, Terminator, Type, Value, ValueDef};
 use inkwell::basic_block::BasicBlock;
 use inkwell::context::Context;
 use inkwell::types::BasicTypeEnum;

@@ -5,8 +5,8 @@
 //! them.
 
 use super::values::{Cx, Llvm};
-use crate::error::{Error, Result};
-use crate::ir::{Access, Bits, BufferKind, Type, Value};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{Access, Bits, BufferKind, Type, Value};
 
 /// Cache policy bits of an instruction.
 const GLC: u32 = 1;

@@ -6,8 +6,8 @@
 //! after [`LIMIT`] operations the value is passed through a vector register by an empty assembly statement. LLVM must
 //! then assume that it differs between lanes, and selects vector instructions from there on.
 
-use crate::compile::llvm::values::Built;
-use crate::error::{Error, Result};
+use crate::values::Built;
+use dovetail_base::error::{Error, Result};
 use inkwell::builder::Builder;
 use inkwell::module::Module;
 use inkwell::types::IntType;

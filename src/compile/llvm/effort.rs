@@ -6,7 +6,7 @@
 //! sees. The choice depends only on the shader, never on measured time: equal requests give equal bytes on every
 //! machine, and the limits are part of the sources, whose digest is in every key. The ELF records the choice.
 
-use crate::ir::Shader;
+use dovetail_ir::Shader;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Module;
 use inkwell::values::{CallSiteValue, InstructionOpcode, InstructionValue};

@@ -7,11 +7,11 @@
 use super::ffi::Diagnosed;
 use super::function;
 use super::{chains, effort};
-use crate::compile::request::TuningOptions;
-use crate::error::{Error, Result};
-use crate::ir::Shader;
-use crate::ir::watch::{Made, Unwatched, Watch};
-use crate::target::Gpu;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Gpu;
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::Shader;
+use dovetail_ir::watch::{Made, Unwatched, Watch};
 use inkwell::OptimizationLevel;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;

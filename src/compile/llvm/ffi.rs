@@ -4,8 +4,8 @@
 //! and checks what LLVM would only assert.
 
 use super::values::Llvm;
-use crate::compile::llvm::values::Built;
-use crate::error::{Error, Result};
+use crate::values::Built;
+use dovetail_base::error::{Error, Result};
 use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;

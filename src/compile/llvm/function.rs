@@ -6,12 +6,12 @@
 
 use super::blocks::{Blocks, dwords, return_types};
 use super::values::Cx;
-use crate::compile::entry_facts::lower_info;
-use crate::compile::llvm::values::Built;
-use crate::compile::request::TuningOptions;
-use crate::error::{Error, Result};
-use crate::ir::{AmdOp, BlockId, EntryArg, LowerInfo, Op, RegClass, Shader, Terminator, Type};
-use crate::target::{Stage, WaveSize};
+use crate::values::Built;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::{Stage, WaveSize};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::{AmdOp, BlockId, EntryArg, LowerInfo, Op, RegClass, Shader, Terminator, Type};
+use dovetail_passes::entry_facts::lower_info;
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;

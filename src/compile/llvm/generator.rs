@@ -2,13 +2,13 @@
 
 use super::emit::{Object, emit_assembly, emit_object};
 use super::object;
-use crate::compile::backend::{Generator, MachineCode};
-use crate::compile::entry_facts::EntryFacts;
-use crate::compile::passes::LoweredShader;
-use crate::compile::request::TuningOptions;
-use crate::error::{Context, Result};
-use crate::ir::watch::{Made, Watch};
-use crate::metadata::interface::StageInterface;
+use dovetail_base::error::{Context, Result};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::watch::{Made, Watch};
+use dovetail_metadata::interface::StageInterface;
+use dovetail_passes::LoweredShader;
+use dovetail_passes::backend::{Generator, MachineCode};
+use dovetail_passes::entry_facts::EntryFacts;
 
 /// LLVM 19, as linked in.
 #[derive(Clone, Copy, Debug, Default)]

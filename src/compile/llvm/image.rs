@@ -7,9 +7,9 @@
 use super::atomic::AtomicPlace;
 use super::buffer::{load_policy, store_policy};
 use super::values::{Cx, Llvm};
-use crate::compile::llvm::values::Built;
-use crate::error::{Error, Result};
-use crate::ir::{Access, AtomicOp, Bits, LodMode, MimgDim, MimgInst, MimgOp, Type, Value};
+use crate::values::Built;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{Access, AtomicOp, Bits, LodMode, MimgDim, MimgInst, MimgOp, Type, Value};
 use inkwell::types::BasicTypeEnum;
 
 /// Operands taken in sequence.

@@ -3,9 +3,9 @@
 //! Lane-moving instructions are 32 bits wide; the passes split wider values.
 
 use super::values::{Cx, Llvm, as_int, as_vector};
-use crate::compile::llvm::values::Built;
-use crate::error::{Error, Result};
-use crate::ir::{LaneOp, Type, Value};
+use crate::values::Built;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{LaneOp, Type, Value};
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 

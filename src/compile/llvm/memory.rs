@@ -3,9 +3,9 @@
 use super::ffi;
 use super::function::{CONSTANT, GLOBAL};
 use super::values::{Cx, Llvm};
-use crate::compile::llvm::values::Built;
-use crate::error::{Error, Result};
-use crate::ir::{Access, Align, AluOp, ConstTableId, LocalId, Op, Type, Value};
+use crate::values::Built;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{Access, Align, AluOp, ConstTableId, LocalId, Op, Type, Value};
 use inkwell::values::{BasicValue, InstructionValue, IntValue, PointerValue};
 use inkwell::{AddressSpace, AtomicOrdering};
 

@@ -4,17 +4,17 @@
 //! read-only data, relocations, and the note's counts and register words. Anything else is a bug.
 
 use super::written;
-use crate::compile::backend::{
+use dovetail_base::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_isa::Isa;
+use dovetail_metadata::document::Document;
+use dovetail_metadata::interface::StageInterface;
+use dovetail_metadata::{note, read_unlinked};
+use dovetail_passes::backend::{
     ConstantData, DataAddress, DataName, FunctionSymbol, MachineCode, Patch, PatchTarget, Results,
 };
-use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
-use crate::error::{Context, Error, Result};
-use crate::isa::Isa;
-use crate::metadata::document::Document;
-use crate::metadata::interface::StageInterface;
-use crate::metadata::{note, read_unlinked};
-use crate::reloc::kind::RelocKind;
-use crate::reloc::symbol::LinkSymbol;
+use dovetail_reloc::kind::RelocKind;
+use dovetail_reloc::symbol::LinkSymbol;
 
 const TEXT: &str = ".text";
 const REL_TEXT: &str = ".rel.text";

@@ -2,8 +2,8 @@
 
 use super::atomic::{BufferPlace, TexelPlace};
 use super::values::{Cx, Llvm};
-use crate::error::{Error, Result};
-use crate::ir::{AmdOp, AtomicOp, Inst, InstId, Op, Type, Value};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AmdOp, AtomicOp, Inst, InstId, Op, Type, Value};
 
 impl<'c> Cx<'_, 'c> {
     /// Translates one instruction and records its result.

@@ -2,9 +2,9 @@
 
 use super::ffi;
 use super::values::{Cx, Llvm};
-use crate::compile::llvm::values::Built;
-use crate::error::{Error, Result};
-use crate::ir::{ExportTarget, FenceOrder, MemoryClasses, Op, Scope, SymbolId, Type, Value};
+use crate::values::Built;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{ExportTarget, FenceOrder, MemoryClasses, Op, Scope, SymbolId, Type, Value};
 
 impl<'c> Cx<'_, 'c> {
     /// An execution barrier. It does not order memory; fences do.
@@ -93,7 +93,7 @@ impl<'c> Cx<'_, 'c> {
         let tail: [Llvm<'c>; 2] = [self.cbool(done).into(), self.cbool(valid_mask).into()];
         let mut out: Vec<Llvm<'c>> = head.to_vec();
         let (count, name, data) = if compressed {
-            (2, "llvm.amdgcn.exp.compr", self.float_type(Type::vector(crate::ir::Bits::B16, 2).unwrap_or(Type::B32))?)
+            (2, "llvm.amdgcn.exp.compr", self.float_type(Type::vector(dovetail_ir::Bits::B16, 2).unwrap_or(Type::B32))?)
         } else {
             (4, "llvm.amdgcn.exp", self.f32_type().into())
         };

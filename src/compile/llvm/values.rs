@@ -5,9 +5,9 @@
 //! vectors.
 
 use super::ffi;
-use crate::error::{Error, Result};
-use crate::ir::{Bits, LowerInfo, Shader, Type, Value};
-use crate::target::WaveSize;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_ir::{Bits, LowerInfo, Shader, Type, Value};
 use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::intrinsics::Intrinsic;

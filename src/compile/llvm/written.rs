@@ -2,10 +2,10 @@
 //!
 //! Registers filled at entry count: a value may be returned where it arrived.
 
-use crate::error::Result;
-use crate::isa::{Isa, Register, RegisterSet, Vgpr, disassemble};
-use crate::metadata::interface::{StageInterface, StageKind};
-use crate::metadata::registers::{RegisterWords, SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA};
+use dovetail_base::error::Result;
+use dovetail_isa::{Isa, Register, RegisterSet, Vgpr, disassemble};
+use dovetail_metadata::interface::{StageInterface, StageKind};
+use dovetail_metadata::registers::{RegisterWords, SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA};
 
 /// VGPRs of each pixel input, in the order of the bits of SPI_PS_INPUT_ADDR (pal-abi 2.4).
 const PIXEL_INPUTS: [u8; 16] = [2, 2, 2, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1];

@@ -3,9 +3,9 @@
 //! Runs after the waits, so that no wait is ever needed within a clause.
 
 use super::code::{Code, Item, Merging, Open};
-use crate::isa::instruction::{Fields, Instruction};
-use crate::isa::{Format, Op, Traits};
-use crate::workspace::List;
+use dovetail_base::workspace::List;
+use dovetail_isa::instruction::{Fields, Instruction};
+use dovetail_isa::{Format, Op, Traits};
 use std::ops::Range;
 
 /// Kinds of loads that form clauses.
@@ -64,12 +64,12 @@ pub fn form(code: &mut Code) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::native::code::CodeBlock;
-    use crate::compile::native::mir::Term;
-    use crate::ir::SymbolId;
-    use crate::isa::Isa;
-    use crate::isa::Sgpr;
-    use crate::target::{Gpu, WaveSize};
+    use crate::code::CodeBlock;
+    use crate::mir::Term;
+    use dovetail_base::target::{Gpu, WaveSize};
+    use dovetail_ir::SymbolId;
+    use dovetail_isa::Isa;
+    use dovetail_isa::Sgpr;
 
     fn formed(insts: &[Instruction]) -> Vec<String> {
         formed_of(insts.iter().copied().map(Item::new).collect())

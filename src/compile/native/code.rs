@@ -4,11 +4,11 @@
 //! open are branches and the values that a linker or loader fills in.
 
 use super::mir::{BlockId, Term};
-use crate::ir::SymbolId;
-use crate::isa::Instruction;
-use crate::isa::Isa;
-use crate::target::WaveSize;
-use crate::workspace::{List, filled};
+use dovetail_base::target::WaveSize;
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::SymbolId;
+use dovetail_isa::Instruction;
+use dovetail_isa::Isa;
 use std::fmt;
 use std::ops::Range;
 

@@ -3,14 +3,14 @@
 //! The parameters of a block are in registers all at once, which spilling cannot change: it works between instructions.
 //! Here those beyond half of a register file are stored in each block before and loaded in the block itself, where the
 //! allocator may spill them again. A condition is stored as a word. Edges are split already
-//! ([`crate::compile::native::shape`]), and a variable is read in one block only, so a store on a path that leads
+//! ([`crate::shape`]), and a variable is read in one block only, so a store on a path that leads
 //! elsewhere does no harm.
 
-use crate::compile::native::allocate::RegisterLimits;
-use crate::compile::opt::names::ValueNames;
-use crate::ir::uniform::Uniformity;
-use crate::ir::{Align, AluOp, AmdOp, Bits, BlockId, Builder, LaneOp, Local, LocalId, Op, Shader, Type, Value};
-use crate::workspace::List;
+use crate::allocate::RegisterLimits;
+use dovetail_base::workspace::List;
+use dovetail_ir::uniform::Uniformity;
+use dovetail_ir::{Align, AluOp, AmdOp, Bits, BlockId, Builder, LaneOp, Local, LocalId, Op, Shader, Type, Value};
+use dovetail_opt::names::ValueNames;
 use std::sync::Arc;
 
 /// A parameter that goes through a variable.
@@ -140,10 +140,10 @@ fn store(shader: &mut Shader, block: BlockId, moved: &[Moved]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::parse::parse;
-    use crate::ir::verify::verify_between;
-    use crate::isa::Isa;
-    use crate::target::Gpu;
+    use dovetail_base::target::Gpu;
+    use dovetail_ir::parse::parse;
+    use dovetail_ir::verify::verify_between;
+    use dovetail_isa::Isa;
 
     #[test]
     fn the_parameters_that_stay_know_their_places() {

@@ -3,8 +3,8 @@
 //! One walk backwards. A value that only goes around a loop keeps itself alive; such are gone before selection.
 
 use super::mir::{Cond, MachineFunction, MachineInst, Opcode, Operand, Pseudo, Term};
-use crate::isa::Traits;
-use crate::workspace::{List, filled};
+use dovetail_base::workspace::{List, filled};
+use dovetail_isa::Traits;
 
 /// Effects of an instruction other than writing its results.
 const EFFECTS: Traits = Traits::STORES
@@ -88,10 +88,10 @@ pub(super) fn remove(f: &mut MachineFunction, dead: &[bool]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::native::mir::{BlockId, Extra, MachineBlock, RegisterClass, Val};
-    use crate::isa::Isa;
-    use crate::isa::Op;
-    use crate::target::{Gpu, Stage, WaveSize};
+    use crate::mir::{BlockId, Extra, MachineBlock, RegisterClass, Val};
+    use dovetail_base::target::{Gpu, Stage, WaveSize};
+    use dovetail_isa::Isa;
+    use dovetail_isa::Op;
     use smallvec::SmallVec;
 
     fn push(f: &mut MachineFunction, op: Op, def: Option<Val>, uses: &[Val]) {

@@ -1,12 +1,12 @@
 //! The registers that a machine function starts with.
 
 use super::mir::{EntryValue, MachineFunction, PhysReg, RegisterClass, Val};
-use crate::abi::fetch::{SYSTEM_VGPRS, kept_sgprs, table_address_sgpr};
-use crate::compile::entry_facts::{EntryFacts, registers};
-use crate::ir::{EntryArg, RegClass};
-use crate::isa::{RegisterSet, Vgpr};
-use crate::rows::Rows;
-use crate::workspace::Kept;
+use dovetail_abi::fetch::{SYSTEM_VGPRS, kept_sgprs, table_address_sgpr};
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::Kept;
+use dovetail_ir::{EntryArg, RegClass};
+use dovetail_isa::{RegisterSet, Vgpr};
+use dovetail_passes::entry_facts::{EntryFacts, registers};
 
 /// The register in which a prolog leaves the high half of the code's address.
 pub fn address_high(facts: &EntryFacts) -> PhysReg {
@@ -44,9 +44,9 @@ pub fn enter(function: &mut MachineFunction, facts: &EntryFacts, args: &[EntryAr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::parse::parse;
-    use crate::isa::Isa;
-    use crate::target::{Gpu, Stage, WaveSize};
+    use dovetail_base::target::{Gpu, Stage, WaveSize};
+    use dovetail_ir::parse::parse;
+    use dovetail_isa::Isa;
 
     #[test]
     fn values_are_made_for_what_is_used() {

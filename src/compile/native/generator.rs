@@ -9,20 +9,20 @@ use super::select::select;
 use super::{
     check_alloc, clauses, combine, crowded, dead, emit, entry, finish, graph, hazards, schedule, shape, waits,
 };
-use crate::compile::backend::{Generator, MachineCode};
-use crate::compile::entry_facts::{EntryFacts, lower_info};
-use crate::compile::opt;
-use crate::compile::passes::LoweredShader;
-use crate::compile::phases::{OPTIMISE, Phase};
-use crate::compile::request::{Scheduling, TuningOptions};
-use crate::error::{Context, Error, ErrorKind, Result};
-use crate::ir::Shader;
-use crate::ir::uniform::Uniformity;
-use crate::ir::watch::{Made, Watch};
-use crate::isa::Isa;
-use crate::isa::RegisterSet;
-use crate::metadata::interface::StageInterface;
-use crate::workspace::{NothingKept, filled};
+use dovetail_base::error::{Context, Error, ErrorKind, Result};
+use dovetail_base::workspace::{NothingKept, filled};
+use dovetail_compile::phases::{OPTIMISE, Phase};
+use dovetail_compile::request::{Scheduling, TuningOptions};
+use dovetail_ir::Shader;
+use dovetail_ir::uniform::Uniformity;
+use dovetail_ir::watch::{Made, Watch};
+use dovetail_isa::Isa;
+use dovetail_isa::RegisterSet;
+use dovetail_metadata::interface::StageInterface;
+use dovetail_opt as opt;
+use dovetail_passes::LoweredShader;
+use dovetail_passes::backend::{Generator, MachineCode};
+use dovetail_passes::entry_facts::{EntryFacts, lower_info};
 use std::fmt::Display;
 
 /// The phases after those of [`opt`].

@@ -1,11 +1,11 @@
-//! Keeps instructions apart that the hardware does not interlock ([`crate::isa::Hazard`]).
+//! Keeps instructions apart that the hardware does not interlock ([`dovetail_isa::Hazard`]).
 //!
 //! Runs after the waits, which end most hazards, and before clauses are formed. A hazard is rare: where its first
 //! instruction is anywhere in the code, each of its second ones gets all wait states.
 
 use super::code::{Code, Item};
-use crate::isa::{Hazard, Instruction, Op};
-use crate::workspace::List;
+use dovetail_base::workspace::List;
+use dovetail_isa::{Hazard, Instruction, Op};
 use std::ops::Range;
 
 /// Adds the wait states.
@@ -39,11 +39,11 @@ fn delay(code: &mut Code, hazard: &Hazard) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::native::code::CodeBlock;
-    use crate::compile::native::mir::Term;
-    use crate::isa::instruction::{CachePolicy, Fields, FlatFields};
-    use crate::isa::{Isa, Vgpr};
-    use crate::target::{Gpu, WaveSize};
+    use crate::code::CodeBlock;
+    use crate::mir::Term;
+    use dovetail_base::target::{Gpu, WaveSize};
+    use dovetail_isa::instruction::{CachePolicy, Fields, FlatFields};
+    use dovetail_isa::{Isa, Vgpr};
 
     #[test]
     fn a_change_of_the_denormal_mode_waits_for_float_atomics_and_for_nothing_else() {

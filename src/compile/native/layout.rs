@@ -2,8 +2,8 @@
 //! of a loop are contiguous, and the one that goes back is the last of them. The blocks that only one side of a branch
 //! reaches come before those that the other side reaches. The end of the shader is last.
 
-use crate::ir::{BlockId, Shader, Terminator};
-use crate::workspace::{List, filled};
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::{BlockId, Shader, Terminator};
 
 /// Blocks in layout order, and each block's position in it.
 #[derive(Debug)]

@@ -7,8 +7,8 @@
 
 use super::mir::preds::Preds;
 use super::mir::{BlockId, MachineFunction, Operand, RegisterClass, Val};
-use crate::rows::Rows;
-use crate::workspace::{Kept, List, filled};
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::{Kept, List, filled};
 
 /// Live values at the starts of blocks, as lists: most values live in few blocks.
 #[derive(Clone, Debug, Default)]

@@ -10,9 +10,9 @@
 //!
 //! Blocks that cannot be reached keep their place in the list and are not laid out.
 
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, BlockCall, BlockId, Builder, End, Op, Shader, Terminator, Type, Value};
-use crate::workspace::List;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::List;
+use dovetail_ir::{AluOp, BlockCall, BlockId, Builder, End, Op, Shader, Terminator, Type, Value};
 
 /// Reshapes the graph.
 ///

@@ -1,6 +1,6 @@
 //! Tables of loads and stores by the number of dwords or bytes that they move.
 
-use crate::isa::Op;
+use dovetail_isa::Op;
 
 /// Loads of 1, 2, 4, 8 and 16 dwords: by address, by descriptor.
 pub(super) const SCALAR_LOADS: [(usize, Op, Op); 5] = [

@@ -1,9 +1,9 @@
 //! Removes unreachable blocks.
 
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::{BlockId, Shader};
-use crate::workspace::{List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::workspace::{List, filled};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::{BlockId, Shader};
 
 /// Empties unreachable blocks, so that none of them counts as a predecessor.
 pub(super) fn empty_unreachable(shader: &mut Shader) {

@@ -4,8 +4,8 @@
 //! boundary, and the bytes between two boundaries are a cell. A scalar that covers several cells is composed from them,
 //! which is cheap if they have equal sizes; otherwise the variable stays in memory.
 
-use crate::ir::{Bits, Inst, Shader, Type, Value};
-use crate::workspace::{List, filled};
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::{Bits, Inst, Shader, Type, Value};
 
 /// Largest variable in bytes that is promoted. A larger one would not be kept in registers anyway.
 const MAX_BYTES: u32 = 1 << 14;

@@ -4,10 +4,10 @@
 //! of one type become one value, which is still undefined.
 
 use super::names::ValueNames;
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::{InstId, Op, Shader, Type, Value};
-use crate::workspace::{Kept, List};
+use dovetail_base::error::Result;
+use dovetail_base::workspace::{Kept, List};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::{InstId, Op, Shader, Type, Value};
 use rustc_hash::FxHashMap;
 
 /// Gathers the constants of all blocks.

@@ -11,14 +11,14 @@
 //! Such memory never changes, and a load before the store is undefined; so it does not matter when the copy is made.
 //! Variables that are only accessed at known offsets stay: they become values.
 
-use crate::error::Result;
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{
+use dovetail_base::error::Result;
+use dovetail_base::target::WaveSize;
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::{
     Access, Align, Bits, BufferKind, Builder, ConstTable, ConstTableId, DescriptorPart, Inst, LocalId, Op, ResourceId,
     Shader, Type, Value,
 };
-use crate::target::WaveSize;
-use crate::workspace::{List, filled};
 
 /// Limit of copies of copies.
 const ROUNDS: usize = 4;

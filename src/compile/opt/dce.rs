@@ -1,12 +1,12 @@
 //! Removes unneeded instructions and block parameters, and empties unreachable blocks.
 //!
-//! Needed are effects ([`Op::has_side_effects`](crate::ir::Op::has_side_effects)), conditions, returned values, and
+//! Needed are effects ([`Op::has_side_effects`](dovetail_ir::Op::has_side_effects)), conditions, returned values, and
 //! their operands; a store to a local only if something loads what it stores. One walk over the uses, so linear.
 
-use crate::error::Result;
-use crate::ir::{BlockId, Inst, LocalId, Op, Shader, Value};
-use crate::target::WaveSize;
-use crate::workspace::{List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::target::WaveSize;
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::{BlockId, Inst, LocalId, Op, Shader, Value};
 
 /// Removes everything that is not needed.
 ///

@@ -1,7 +1,7 @@
 //! Keeps values in scratch variables while control flow is changed; promotion turns them into values again.
 
-use crate::ir::{Align, AluOp, BlockId, FpFlags, InstArgs, InstId, Local, LocalId, Op, Shader, Type, Value};
-use crate::workspace::{Kept, List};
+use dovetail_base::workspace::{Kept, List};
+use dovetail_ir::{Align, AluOp, BlockId, FpFlags, InstArgs, InstId, Local, LocalId, Op, Shader, Type, Value};
 use rustc_hash::FxHashMap;
 
 /// A use of a value in a block, to be replaced by a load.

@@ -5,12 +5,12 @@
 //! merged later. No load moves past a loop, where its result would occupy a register.
 
 use super::move_up::move_up;
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::cfg::Cfg;
-use crate::ir::wave_wide::is_of_wave;
-use crate::ir::{AmdOp, BlockId, Op, Shader};
-use crate::workspace::{List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::workspace::{List, filled};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::wave_wide::is_of_wave;
+use dovetail_ir::{AmdOp, BlockId, Op, Shader};
 
 /// Most dwords that begin earlier in one block: their results occupy registers from there on.
 const MOST_DWORDS: u32 = 16;

@@ -5,10 +5,10 @@
 //! costs few instructions, but takes as long as any access to memory, as do the stores of elements by known indices.
 
 use super::{number, promote};
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::{Align, AluOp, BlockId, FpFlags, Inst, InstArgs, InstId, LocalId, Op, Shader, Type, Value};
-use crate::workspace::{List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::workspace::{List, filled};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::{Align, AluOp, BlockId, FpFlags, Inst, InstArgs, InstId, LocalId, Op, Shader, Type, Value};
 
 /// Largest variable in bytes.
 const MAX_BYTES: u32 = 256;

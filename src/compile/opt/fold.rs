@@ -4,11 +4,11 @@
 //! It walks the blocks once, in order. A float operation is folded only if its operands and its result are zero or
 //! normal numbers, so that the shader's rules for denormals and NaN cannot matter, and only if it rounds to nearest.
 
-use crate::error::Result;
-use crate::ir::number;
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{AluOp, Bits, Builder, Inst, Op, RoundMode, Shader, Terminator, Type, Value};
-use crate::target::WaveSize;
+use dovetail_base::error::Result;
+use dovetail_base::target::WaveSize;
+use dovetail_ir::number;
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::{AluOp, Bits, Builder, Inst, Op, RoundMode, Shader, Terminator, Type, Value};
 use smallvec::SmallVec;
 
 /// Folds what is known.
@@ -29,7 +29,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     Ok(())
 }
 
-fn fold_branch(shader: &mut Shader, id: crate::ir::BlockId) {
+fn fold_branch(shader: &mut Shader, id: dovetail_ir::BlockId) {
     // The number of the only jump that is left.
     let call = match shader.block(id).term() {
         Some(Terminator::Branch { cond, then, els }) => match shader.as_const(cond) {
@@ -47,8 +47,8 @@ fn fold_branch(shader: &mut Shader, id: crate::ir::BlockId) {
     let block = shader.block_mut(id);
     block.end.keep_call(call);
     // Without a branch there is no selection; a loop stays a loop.
-    if let crate::ir::Merge::Selection(_) = block.merge {
-        block.merge = crate::ir::Merge::None;
+    if let dovetail_ir::Merge::Selection(_) = block.merge {
+        block.merge = dovetail_ir::Merge::None;
     }
 }
 

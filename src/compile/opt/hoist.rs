@@ -6,12 +6,12 @@
 //! power, or depends on one: everything else is short, and would only hold registers.
 
 use super::names::ValueNames;
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::cfg::Cfg;
-use crate::ir::wave_wide::is_of_wave;
-use crate::ir::{AluOp, BlockId, FpFlags, InstArgs, InstId, Op, Shader, Type};
-use crate::workspace::{Kept, List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::wave_wide::is_of_wave;
+use dovetail_ir::{AluOp, BlockId, FpFlags, InstArgs, InstId, Op, Shader, Type};
 use rustc_hash::FxHashMap;
 
 /// The key of a computation: two with equal keys give equal results.

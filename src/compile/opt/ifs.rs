@@ -4,10 +4,10 @@
 //! the values that it passes to the merge block. Memory and lane operations stay in their branch.
 
 use super::{blocks, jumps};
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::{AluOp, BlockCall, BlockId, FpFlags, InstArgs, InstId, Merge, Op, Shader, Terminator, Type, Value};
-use crate::workspace::{List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::workspace::{List, filled};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::{AluOp, BlockCall, BlockId, FpFlags, InstArgs, InstId, Merge, Op, Shader, Terminator, Type, Value};
 use smallvec::SmallVec;
 
 /// Largest number of operations of a side.

@@ -5,12 +5,12 @@
 
 use super::blocks::{empty_unreachable, named};
 use super::names::ValueNames;
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::cfg::Cfg;
-use crate::ir::{AluOp, BlockCall, BlockId, Inst, Merge, Op, Shader, Terminator, Value};
-use crate::rows::Rows;
-use crate::workspace::{Kept, List};
+use dovetail_base::error::Result;
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::{Kept, List};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::{AluOp, BlockCall, BlockId, Inst, Merge, Op, Shader, Terminator, Value};
 
 /// Simplifies the control flow.
 ///

@@ -4,9 +4,9 @@
 //! finished subtree and is never used again, so nothing has to be removed.
 
 use super::purity::same;
-use crate::ir::cfg::Cfg;
-use crate::ir::{AmdOp, BlockId, InstId, Op, Shader, Type, Value};
-use crate::workspace::{List, filled};
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::{AmdOp, BlockId, InstId, Op, Shader, Type, Value};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 

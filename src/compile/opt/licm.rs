@@ -6,11 +6,11 @@
 //! entering block.
 
 use super::move_up::move_up;
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::cfg::Cfg;
-use crate::ir::{AmdOp, BlockId, Inst, Op, Shader, Terminator, Value};
-use crate::workspace::{List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::workspace::{List, filled};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::{AmdOp, BlockId, Inst, Op, Shader, Terminator, Value};
 
 /// Largest number of instructions moved to one block: twice as many live values as there are registers would be in
 /// memory anyway.

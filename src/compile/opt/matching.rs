@@ -2,7 +2,7 @@
 
 use super::number::Numbering;
 use super::rules::RULES;
-use crate::ir::{AluOp, Bits, FpFlags, Inst, InstArgs, Op, Type, Value};
+use dovetail_ir::{AluOp, Bits, FpFlags, Inst, InstArgs, Op, Type, Value};
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
@@ -296,5 +296,5 @@ fn may_contract(floats: Floats, own: FpFlags) -> bool {
 
 /// The bits of a float of a width.
 pub(super) fn float_bits(x: f64, width: Bits) -> u64 {
-    crate::ir::number::encode(x, width)
+    dovetail_ir::number::encode(x, width)
 }

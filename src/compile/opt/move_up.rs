@@ -1,8 +1,8 @@
 //! Moves instructions to blocks before theirs.
 
-use crate::ir::cfg::Cfg;
-use crate::ir::{BlockId, InstId, Shader};
-use crate::workspace::{List, filled};
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::{BlockId, InstId, Shader};
 
 /// Moves each instruction to the end of the block that `place` returns: its own, or one that comes before it in
 /// `cfg.order`, where its operands are known. `place` gets the instruction, its block and, by value, the block that the

@@ -1,11 +1,11 @@
 //! Replacements of values: a pass collects them, then applies them to the whole shader at once.
 
-use crate::ir::{Shader, Value};
-use crate::workspace::List;
+use dovetail_base::workspace::List;
+use dovetail_ir::{Shader, Value};
 
 /// By value, its replacement. Values without an entry stay.
 #[derive(Debug, Default)]
-pub(crate) struct ValueNames(List<Value>);
+pub struct ValueNames(List<Value>);
 
 impl ValueNames {
     /// The final replacement of a value.

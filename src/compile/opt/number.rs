@@ -8,12 +8,12 @@ use super::blocks::empty_unreachable;
 use super::known::{Key, Known, Version};
 use super::names::ValueNames;
 use super::purity::{Changes, Depends, Memory, changes, depends};
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::cfg::Cfg;
-use crate::ir::wave_wide::is_of_wave;
-use crate::ir::{AluOp, BlockId, DenormMode, FpFlags, Inst, InstArgs, InstId, Op, Shader, Type, Value, ValueDef};
-use crate::workspace::{Kept, List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::wave_wide::is_of_wave;
+use dovetail_ir::{AluOp, BlockId, DenormMode, FpFlags, Inst, InstArgs, InstId, Op, Shader, Type, Value, ValueDef};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 

@@ -4,12 +4,12 @@
 //! one parameter may make others trivial, so its users are examined again: in a reducible graph none is left over.
 
 use super::names::ValueNames;
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::cfg::Cfg;
-use crate::ir::{BlockId, Op, Shader, Value};
-use crate::rows::Rows;
-use crate::workspace::{Kept, List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::{BlockId, Op, Shader, Value};
 
 const NONE: u32 = u32::MAX;
 

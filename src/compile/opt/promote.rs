@@ -9,11 +9,11 @@
 use super::cells::{Access, Cell, Cells};
 use super::names::ValueNames;
 use super::params;
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::cfg::Cfg;
-use crate::ir::{BlockId, Inst, InstArgs, InstId, LocalId, Op, Shader, Type, Value};
-use crate::workspace::{Kept, List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::{BlockId, Inst, InstArgs, InstId, LocalId, Op, Shader, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! What an operation's result depends on besides its operands: this decides which instructions are equal, and how long.
 
-use crate::ir::{Access, AmdOp, ImageOp, LaneOp, MimgOp, Op};
+use dovetail_ir::{Access, AmdOp, ImageOp, LaneOp, MimgOp, Op};
 
 /// State that may change the result of an operation with unchanged operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

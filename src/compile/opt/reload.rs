@@ -5,11 +5,11 @@
 //! load them again costs one instruction. Each block keeps those in registers that are used soonest; another one is loaded
 //! when it is used, and replaces the one whose next use is farthest. The scheduler decides how early it is issued.
 
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::uniform::Uniformity;
-use crate::ir::{AmdOp, BlockId, Inst, InstId, Op, Shader, Value};
-use crate::workspace::{List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::workspace::{List, filled};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::uniform::Uniformity;
+use dovetail_ir::{AmdOp, BlockId, Inst, InstId, Op, Shader, Value};
 use smallvec::SmallVec;
 
 /// Dwords of loads used in a block from which on it keeps a part of them, and the size of that part: other values need the

@@ -10,11 +10,11 @@
 use super::demote::{self, Use};
 use super::purity::{Depends, depends};
 use super::{blocks, jumps, number, params, promote};
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::cfg::Cfg;
-use crate::ir::{BlockId, End, InstId, Merge, Op, Shader, Terminator, Value, structure};
-use crate::workspace::{Kept, List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::{BlockId, End, InstId, Merge, Op, Shader, Terminator, Value, structure};
 use rustc_hash::FxHashMap;
 
 /// Largest number of instructions of a header that is copied.

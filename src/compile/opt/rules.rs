@@ -6,7 +6,7 @@
 
 use super::matching::Floats::{self, Contract, Exact, Finite, KeepsDenormals, NoSignedZero};
 use super::matching::{Consts, Out, Pat, Rule};
-use crate::ir::AluOp as A;
+use dovetail_ir::AluOp as A;
 
 const X: Pat = Pat::Var(0);
 const Y: Pat = Pat::Var(1);

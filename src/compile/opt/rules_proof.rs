@@ -6,8 +6,8 @@
 
 use super::matching::{Consts, Floats, Out, Pat, Rule, float_bits};
 use super::rules::RULES;
-use crate::ir::number::{decode, float, integer};
-use crate::ir::{AluOp, Bits, Sig};
+use dovetail_ir::number::{decode, float, integer};
+use dovetail_ir::{AluOp, Bits, Sig};
 
 /// The values of a rule's names.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@
 
 use super::matching::{Simpler, commutes};
 use super::number::Numbering;
-use crate::compile::opt::fold;
-use crate::ir::{AluOp, AmdOp, Bits, ConstTableId, FpFlags, Inst, InstArgs, LaneOp, Op, Type, Value};
+use crate::fold;
+use dovetail_ir::{AluOp, AmdOp, Bits, ConstTableId, FpFlags, Inst, InstArgs, LaneOp, Op, Type, Value};
 use smallvec::SmallVec;
 
 /// Limit on rewrites of one operation: rules make progress, but a mistake in them must not hang the compiler.

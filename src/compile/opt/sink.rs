@@ -3,11 +3,11 @@
 //! A result moves down to the nearest block that dominates its uses, but not into a loop, and only if a path from its old
 //! block avoids the new one. Loads stay: they begin as early as possible.
 
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::cfg::Cfg;
-use crate::ir::{BlockId, InstId, Op, PerBlock, Shader, Value};
-use crate::workspace::{List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::workspace::{List, filled};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::{BlockId, InstId, Op, PerBlock, Shader, Value};
 
 /// Largest number of steps in the tree of dominators, or of postdominators, for one use.
 const MOST_STEPS: usize = 64;

@@ -4,10 +4,10 @@
 //! of the header's parameters, as long as these change only by arithmetic. So any form of counting works. If the condition is
 //! a conjunction of which only one side is known (`i < 4 && !done`), the loop ends at the latest when that side says so.
 
-use crate::compile::opt::fold;
-use crate::ir::cfg::Cfg;
-use crate::ir::{AluOp, BlockCall, BlockId, Inst, Op, Shader, Terminator, Value, ValueDef};
-use crate::workspace::{Kept, List};
+use crate::fold;
+use dovetail_base::workspace::{Kept, List};
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::{AluOp, BlockCall, BlockId, Inst, Op, Shader, Terminator, Value, ValueDef};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 

@@ -1,9 +1,9 @@
 //! Removes stores of undefined values: memory may keep what it has.
 
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::{Inst, Op, Shader, Value};
-use crate::workspace::filled;
+use dovetail_base::error::Result;
+use dovetail_base::workspace::filled;
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::{Inst, Op, Shader, Value};
 
 /// Removes the stores.
 ///

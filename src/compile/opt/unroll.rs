@@ -9,12 +9,12 @@ use super::demote::{self, Use};
 use super::names::ValueNames;
 use super::trips::{Counted, count};
 use super::{blocks, jumps, number, params, promote};
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::cfg::Cfg;
-use crate::ir::{BlockId, End, Merge, Op, Shader, Terminator, Value, structure};
-use crate::rows::Rows;
-use crate::workspace::{Kept, List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::{BlockId, End, Merge, Op, Shader, Terminator, Value, structure};
 
 /// Largest numbers of iterations, and of instructions of all copies.
 const MAX_TRIPS: u32 = 32;

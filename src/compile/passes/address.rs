@@ -5,12 +5,12 @@
 
 use super::entry_values::Entry;
 use super::prelude::Prelude;
-use crate::error::Result;
-use crate::ir::{Align, AmdOp, Builder, Op, Shader, Type, Value};
-use crate::metadata::interface::UserData;
+use dovetail_base::error::Result;
+use dovetail_ir::{Align, AmdOp, Builder, Op, Shader, Type, Value};
+use dovetail_metadata::interface::UserData;
 
 /// A pair of dwords.
-pub(super) const PAIR: Type = match Type::vector(crate::ir::Bits::B32, 2) {
+pub(super) const PAIR: Type = match Type::vector(dovetail_ir::Bits::B32, 2) {
     Some(t) => t,
     None => Type::B64,
 };

@@ -1,14 +1,14 @@
 //! State shared by the passes: the request, the known layout, the entry registers, the growing interface.
 
 use super::entry_values::Entry;
-use crate::abi::layout::{DescriptorPlace, PushPlace, ResolvedLayout};
-use crate::compile::request::StageRequest;
-use crate::error::{Error, Result};
-use crate::ir::{Bits, Inst, Resource, ResourceId, Shader};
-use crate::metadata::interface::{
+use dovetail_abi::layout::{DescriptorPlace, PushPlace, ResolvedLayout};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Stage;
+use dovetail_compile::request::StageRequest;
+use dovetail_ir::{Bits, Inst, Resource, ResourceId, Shader};
+use dovetail_metadata::interface::{
     ComputeInterface, FragmentInterface, StageInterface, StageKind, UserData, VertexInterface,
 };
-use crate::target::Stage;
 
 /// State that the passes share.
 pub struct PassContext<'r> {

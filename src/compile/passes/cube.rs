@@ -3,7 +3,7 @@
 //! The face's `s` and `t` run from 1 to 2, as the instruction requires. Faces 0 to 5 are +X -X +Y -Y +Z -Z;
 //! [`Face::gradient`] lists the axes of each.
 
-use crate::ir::{AluOp, AmdOp, Builder, LaneOp, Op, Type, Value};
+use dovetail_ir::{AluOp, AmdOp, Builder, LaneOp, Op, Type, Value};
 
 /// A direction projected onto the face that it hits.
 pub struct Face {

@@ -11,11 +11,11 @@
 //! execute another path. The wave may also still execute the other path of an earlier branch, until the paths of that branch
 //! have met.
 
-use crate::error::Result;
-use crate::ir::cfg::Cfg;
-use crate::ir::{BlockId, Inst, InstArgs, InstId, Op, Shader};
-use crate::target::WaveSize;
-use crate::workspace::{List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::target::WaveSize;
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::{BlockId, Inst, InstArgs, InstId, Op, Shader};
 
 /// Adds the early ends.
 ///

@@ -12,12 +12,13 @@
 use super::context::{PassContext, place_of, push_dwords, resource};
 use super::entry_values::{Entry, System, systems_of, vertex_inputs};
 use super::interpolate;
-use crate::abi::user_data::{self, UserDataNeeds};
-use crate::error::{Error, FullCompile, Result};
-use crate::ir::{ArgRole, BuiltIn, DescriptorPart, EntryArg, LowerInfo, Name, Op, RegClass, Shader, Type};
-use crate::metadata::interface::MAX_JOINT_VGPRS;
-use crate::state::Known;
-use crate::workspace::List;
+use dovetail_abi::user_data;
+use dovetail_abi::user_data::UserDataNeeds;
+use dovetail_base::error::{Error, FullCompile, Result};
+use dovetail_base::workspace::List;
+use dovetail_ir::{ArgRole, BuiltIn, DescriptorPart, EntryArg, LowerInfo, Name, Op, RegClass, Shader, Type};
+use dovetail_metadata::interface::MAX_JOINT_VGPRS;
+use dovetail_state::Known;
 
 /// Creates the parameters of the entry block.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {

@@ -1,10 +1,10 @@
 //! The entry registers by meaning, and the fetched inputs of a vertex shader.
 
-use crate::error::{Error, Result};
-use crate::ir::{Bits, NumericKind, Op, RegClass, Shader, Type, Value};
-use crate::metadata::interface::{ComponentType, UserData, VertexInput};
-use crate::target::Stage;
-use crate::workspace::List;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Stage;
+use dovetail_base::workspace::List;
+use dovetail_ir::{Bits, NumericKind, Op, RegClass, Shader, Type, Value};
+use dovetail_metadata::interface::{ComponentType, UserData, VertexInput};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 

@@ -4,11 +4,11 @@ use super::address;
 use super::context::PassContext;
 use super::entry_values::{Entry, System, vertex_inputs};
 use super::prelude::Prelude;
-use crate::abi::fetch::{FetchLoad, FetchPlan, FetchedDword, VertexIndex};
-use crate::error::{Error, Result};
-use crate::ir::{Align, AluOp, AmdOp, Bits, FpFlags, Op, Shader, Type, Value};
-use crate::metadata::interface::UserData;
-use crate::state::VertexInputState;
+use dovetail_abi::fetch::{FetchLoad, FetchPlan, FetchedDword, VertexIndex};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{Align, AluOp, AmdOp, Bits, FpFlags, Op, Shader, Type, Value};
+use dovetail_metadata::interface::UserData;
+use dovetail_state::VertexInputState;
 use smallvec::SmallVec;
 
 /// Size of a vertex buffer's descriptor in the table, in bytes.

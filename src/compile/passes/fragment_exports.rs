@@ -10,12 +10,12 @@
 //! Depth is exported first; the last export has `done` set. A missing half of a packed pair is exported as 0.
 
 use super::outputs::{BySlot, Outputs, stored};
-use crate::abi::exports::{ColorExport, ColorExportPlan, Packing};
-use crate::error::{Context, Error, Result};
-use crate::ir::{AluOp, AmdOp, Bits, Builder, ExportTarget, NumericKind, Op, OutputSlot, Shader, Type, Value};
-use crate::metadata::interface::{ColorOutput, FragmentInterface};
-use crate::state::ColorState;
-use crate::target::Gpu;
+use dovetail_abi::exports::{ColorExport, ColorExportPlan, Packing};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::Gpu;
+use dovetail_ir::{AluOp, AmdOp, Bits, Builder, ExportTarget, NumericKind, Op, OutputSlot, Shader, Type, Value};
+use dovetail_metadata::interface::{ColorOutput, FragmentInterface};
+use dovetail_state::ColorState;
 
 /// Component number of alpha.
 const ALPHA: u8 = 3;

@@ -12,10 +12,10 @@ use super::context::PassContext;
 use super::entry_values::component_type;
 use super::fragment_exports;
 use super::outputs::{self, Outputs, stored};
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Bits, Op, OutputSlot, Shader, Type};
-use crate::metadata::interface::{ColorOutput, FragmentInterface, ResultSource};
-use crate::workspace::List;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::List;
+use dovetail_ir::{AluOp, Bits, Op, OutputSlot, Shader, Type};
+use dovetail_metadata::interface::{ColorOutput, FragmentInterface, ResultSource};
 use std::collections::BTreeMap;
 
 /// Lowers the outputs of a fragment shader.

@@ -21,17 +21,17 @@ use super::entry_values::{Entry, System};
 use super::lower_builtins::sample_offset;
 use super::lower_descriptors::reloc;
 use super::prelude::Prelude;
-use crate::error::{Error, Result};
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_base::workspace::List;
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::{
     AluOp, AmdOp, Bits, Builder, BuiltIn, DerivativeKind, Inst, Interp, InterpPlace, LaneOp, NumericKind, Op, Shader,
     Type, Value,
 };
-use crate::metadata::interface::{ComponentType, FragmentInput, Semantic};
-use crate::reloc::symbol::LinkSymbol;
-use crate::state::PrimitiveKind;
-use crate::target::WaveSize;
-use crate::workspace::List;
+use dovetail_metadata::interface::{ComponentType, FragmentInput, Semantic};
+use dovetail_reloc::symbol::LinkSymbol;
+use dovetail_state::PrimitiveKind;
 use smallvec::{SmallVec, smallvec};
 
 /// Limit of the hardware's attributes.
@@ -370,7 +370,7 @@ impl At<'_, '_> {
     }
 
     fn alu(&mut self, op: AluOp, args: &[Value], ty: Type) -> Value {
-        self.p.value(self.b.shader, Op::Alu(op, crate::ir::FpFlags::NONE), args, ty)
+        self.p.value(self.b.shader, Op::Alu(op, dovetail_ir::FpFlags::NONE), args, ty)
     }
 
     fn centroid(&mut self, centroid: System, center: System) -> Result<[Value; 2]> {

@@ -14,12 +14,12 @@
 //! outside. A block from which a way leads back gets one too: once branches are folded, there may be no such way any more.
 //! The pass comes first, while the declared structure is what the module says.
 
-use crate::error::Result;
-use crate::ir::cfg::{Cfg, DomTree};
-use crate::ir::uniform::Uniformity;
-use crate::ir::{BlockId, Graph, Inst, InstArgs, Merge, Op, Shader, Type, Value};
-use crate::target::WaveSize;
-use crate::workspace::{Kept, List, take};
+use dovetail_base::error::Result;
+use dovetail_base::target::WaveSize;
+use dovetail_base::workspace::{Kept, List, take};
+use dovetail_ir::cfg::{Cfg, DomTree};
+use dovetail_ir::uniform::Uniformity;
+use dovetail_ir::{BlockId, Graph, Inst, InstArgs, Merge, Op, Shader, Type, Value};
 
 /// The last operation of a block that makes it stay in a loop.
 struct Stay {

@@ -16,11 +16,11 @@
 //! Afterwards a buffer access has type `b32`, a vector of it, `b16` or `b8`. Accesses through pointers are left alone:
 //! the code generator gets their alignment.
 
-use crate::error::{Error, Result};
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::uniform::Uniformity;
-use crate::ir::{Access, Align, AluOp, Bits, BufferKind, Builder, Op, Shader, Type, Value};
-use crate::target::WaveSize;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::uniform::Uniformity;
+use dovetail_ir::{Access, Align, AluOp, Bits, BufferKind, Builder, Op, Shader, Type, Value};
 use smallvec::SmallVec;
 
 /// Limit on blocks for finding uniform values, whose time is up to quadratic in them. In larger shaders every operand

@@ -7,10 +7,10 @@
 //! | workgroup memory | 65,536 bytes, in compute shaders | refused |
 //! | SGPRs, VGPRs that the entry takes or a return passes | 44, 136 | needs a whole-pipeline compile |
 
-use crate::error::{Error, FullCompile, Result};
-use crate::ir::{RegClass, Shader, Terminator, Type};
-use crate::metadata::interface::MAX_JOINT_VGPRS;
-use crate::target::{Stage, WaveSize};
+use dovetail_base::error::{Error, FullCompile, Result};
+use dovetail_base::target::{Stage, WaveSize};
+use dovetail_ir::{RegClass, Shader, Terminator, Type};
+use dovetail_metadata::interface::MAX_JOINT_VGPRS;
 
 /// Limit of SGPRs that a calling convention passes or returns.
 const MAX_SGPRS: u32 = 44;

@@ -5,8 +5,8 @@
 //! follow along x, then y, then z. In linear groups, four consecutive invocations are already a quad of lanes.
 
 use super::entry_values::{Entry, System};
-use crate::error::Result;
-use crate::ir::{AluOp, Builder, BuiltIn, DerivativeGroup, Modes, Op, Type, Value};
+use dovetail_base::error::Result;
+use dovetail_ir::{AluOp, Builder, BuiltIn, DerivativeGroup, Modes, Op, Type, Value};
 
 /// The local id registers for a workgroup of this size.
 pub(super) struct LocalId<'a> {

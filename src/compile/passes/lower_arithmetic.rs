@@ -33,10 +33,10 @@ mod interval;
 mod roots;
 mod wide;
 
-use crate::error::{Error, Result};
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{AluOp, Builder, FpFlags, Op, Shader, Sig, Type, Value};
-use crate::target::WaveSize;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::{AluOp, Builder, FpFlags, Op, Shader, Sig, Type, Value};
 use smallvec::SmallVec;
 
 /// 1 / (2 pi).

@@ -10,13 +10,13 @@
 //! A loop retries with the last value read until no other access has intervened. All atomics are relaxed; the fences
 //! around them order other accesses. Helper lanes must not execute atomics: `lower_helpers` runs first.
 
-use crate::error::{Error, Result};
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::{
     Access, AluOp, AmdOp, AtomicMemory, AtomicOp, Bits, BlockCall, Builder, FpFlags, Inst, Merge, MimgInst, MimgOp, Op,
     Shader, Terminator, Type, Value,
 };
-use crate::target::WaveSize;
 use smallvec::SmallVec;
 
 /// Lowers atomics without an instruction.

@@ -11,10 +11,10 @@
 //!
 //! Afterwards a barrier orders no memory, and every fence orders some.
 
-use crate::error::{Error, Result};
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{Builder, FenceOrder, MemoryClasses, Op, Scope, Shader};
-use crate::target::WaveSize;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::{Builder, FenceOrder, MemoryClasses, Op, Scope, Shader};
 
 /// Splits every barrier.
 ///

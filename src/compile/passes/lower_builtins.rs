@@ -10,11 +10,11 @@ use super::entry_values::{Entry, System};
 use super::local_id::LocalId;
 use super::lower_descriptors::reloc;
 use super::prelude::Prelude;
-use crate::error::{Error, Result};
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{Access, Align, AluOp, AmdOp, BufferKind, Builder, BuiltIn, LaneOp, Modes, Op, Shader, Type, Value};
-use crate::metadata::interface::{StageKind, UserData};
-use crate::reloc::symbol::LinkSymbol;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::{Access, Align, AluOp, AmdOp, BufferKind, Builder, BuiltIn, LaneOp, Modes, Op, Shader, Type, Value};
+use dovetail_metadata::interface::{StageKind, UserData};
+use dovetail_reloc::symbol::LinkSymbol;
 
 /// Byte offset of the sample positions' buffer descriptor in the global table (pal-abi 4).
 const SAMPLE_POSITIONS: u64 = 48 * 4;

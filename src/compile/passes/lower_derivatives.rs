@@ -3,10 +3,10 @@
 //! The whole quad mode marker (`Wqm`) encloses the difference; without it, helper lanes, which only fragment shaders
 //! have, would not compute the operand. 16-bit values are moved in 32-bit registers and subtracted as 16 bits.
 
-use crate::error::{Error, Result};
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{AluOp, AmdOp, Bits, Builder, DerivativeKind, LaneOp, Op, Shader, Type, Value};
-use crate::target::{Stage, WaveSize};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::{Stage, WaveSize};
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::{AluOp, AmdOp, Bits, Builder, DerivativeKind, LaneOp, Op, Shader, Type, Value};
 
 /// Lowers every derivative.
 ///

@@ -15,12 +15,12 @@ use super::address;
 use super::context::{PassContext, place_of, resource, set_pointer};
 use super::entry_values::Entry;
 use super::prelude::Prelude;
-use crate::abi::layout::ResolvedLayout;
-use crate::error::{Error, Result};
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{Align, AluOp, AmdOp, Builder, DescriptorPart, LaneOp, Name, Op, Resource, Shader, Type, Value};
-use crate::metadata::interface::UserData;
-use crate::reloc::symbol::{LinkSymbol, PartLetter};
+use dovetail_abi::layout::ResolvedLayout;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::{Align, AluOp, AmdOp, Builder, DescriptorPart, LaneOp, Name, Op, Resource, Shader, Type, Value};
+use dovetail_metadata::interface::UserData;
+use dovetail_reloc::symbol::{LinkSymbol, PartLetter};
 
 /// Lowers `Descriptor` and `BufferSize`.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {

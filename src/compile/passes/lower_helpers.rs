@@ -4,17 +4,17 @@
 //! | --- | --- | --- |
 //! | store or atomic by address | in live pixels only; a helper's atomic gives 0 | stays |
 //! | atomic that becomes a loop (`lower_atomics`) | likewise: a helper would never see its swap succeed | stays |
-//! | other store or atomic through a descriptor | [`Access::live_only`](crate::ir::Access): only live pixels do it; a helper's atomic returns an undefined value | unchanged |
+//! | other store or atomic through a descriptor | [`Access::live_only`](dovetail_ir::Access): only live pixels do it; a helper's atomic returns an undefined value | unchanged |
 //! | `IsHelper` | the live mask, inverted | false |
 //!
 //! The flag is not a branch, because code generators can disable helpers for single instructions, which exports need anyway.
 //! The verifier requires it.
 
 use super::lower_atomics;
-use crate::error::Result;
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{AluOp, AmdOp, BlockCall, Builder, Inst, LaneOp, Merge, Op, Shader, Terminator, Type, Value};
-use crate::target::WaveSize;
+use dovetail_base::error::Result;
+use dovetail_base::target::WaveSize;
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::{AluOp, AmdOp, BlockCall, Builder, Inst, LaneOp, Merge, Op, Shader, Terminator, Type, Value};
 
 /// Adds the branches and the flags.
 ///

@@ -5,13 +5,13 @@
 //! decides whether a format is integer or float. To add an operation, add an arm to `ImageLowering::run`.
 
 use super::cube;
-use crate::error::{Error, Result};
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::{
     AluOp, AmdOp, AtomicOp, Bits, Builder, Dim, ImageInst, ImageOp, ImageOperand, Inst, LodMode, MimgDim, MimgInst,
     MimgOp, Op, Shader, Type, Value,
 };
-use crate::target::WaveSize;
 use smallvec::{SmallVec, smallvec};
 
 /// Lowers every image operation.

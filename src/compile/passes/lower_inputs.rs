@@ -10,10 +10,10 @@
 use super::context::PassContext;
 use super::entry_values::{Entry, component_type};
 use super::{address, fetch, interpolate};
-use crate::error::{Error, Result};
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{AluOp, Bits, Builder, Inst, NumericKind, Op, Shader, Type, Value};
-use crate::target::Stage;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Stage;
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::{AluOp, Bits, Builder, Inst, NumericKind, Op, Shader, Type, Value};
 
 /// Lowers `LoadInput`, and the built-ins that are attributes.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {

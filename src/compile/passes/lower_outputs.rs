@@ -8,9 +8,9 @@ use super::context::PassContext;
 use super::output_values::Origins;
 use super::outputs::{BySlot, Outputs};
 use super::{fragment_outputs, vertex_outputs};
-use crate::error::{Error, Result};
-use crate::ir::{Op, Shader, Terminator};
-use crate::target::Stage;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Stage;
+use dovetail_ir::{Op, Shader, Terminator};
 use std::collections::BTreeSet;
 
 /// Lowers `StoreOutput` and `Return`.

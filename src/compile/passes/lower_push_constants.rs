@@ -10,11 +10,11 @@ use super::address;
 use super::context::{PassContext, push_dwords, push_place};
 use super::entry_values::Entry;
 use super::prelude::Prelude;
-use crate::error::{Error, Result};
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{Align, AluOp, Bits, Builder, FpFlags, Inst, Op, Shader, Type, Value};
-use crate::metadata::interface::UserData;
-use crate::reloc::symbol::LinkSymbol;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::{Align, AluOp, Bits, Builder, FpFlags, Inst, Op, Shader, Type, Value};
+use dovetail_metadata::interface::UserData;
+use dovetail_reloc::symbol::LinkSymbol;
 use smallvec::SmallVec;
 
 /// Lowers `PushConstant`.

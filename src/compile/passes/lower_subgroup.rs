@@ -7,13 +7,13 @@
 use super::local_id;
 use super::lower_derivatives::quad_perm;
 use super::subgroup_scan::{self, all_lanes};
-use crate::error::{Error, Result};
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::{Stage, WaveSize};
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::{
     AluOp, AmdOp, Bits, BlockCall, Builder, BuiltIn, Inst, LaneOp, Merge, Op, QuadSwap, ReduceOp, Shader, SubgroupOp,
     Terminator, Type, Value,
 };
-use crate::target::{Stage, WaveSize};
 use smallvec::{SmallVec, smallvec};
 
 /// Lowers every subgroup operation, and the built-ins that depend only on the wave size.

@@ -25,15 +25,15 @@
 //!
 //! After the pass no access is `non_uniform`, and the verifier requires [`WaveWide`] descriptors.
 
-use crate::error::{Error, Result};
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::uniform::Uniformity;
-use crate::ir::wave_wide::{WaveWide, is_of_wave};
-use crate::ir::{
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_base::workspace::{Kept, List, take};
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::uniform::Uniformity;
+use dovetail_ir::wave_wide::{WaveWide, is_of_wave};
+use dovetail_ir::{
     AluOp, AmdOp, Bits, BlockCall, BlockId, Builder, Inst, LaneOp, Merge, Op, Shader, Terminator, Type, Value,
 };
-use crate::target::WaveSize;
-use crate::workspace::{Kept, List, take};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;

@@ -20,15 +20,15 @@
 
 use super::context::{PassContext, resource};
 use super::ycbcr_matrix::{Matrix, unpadded};
-use crate::abi::layout::ResolvedLayout;
-use crate::abi::samplers::planes;
-use crate::error::{Error, Result};
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::{
+use dovetail_abi::layout::ResolvedLayout;
+use dovetail_abi::samplers::planes;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::{
     AluOp, Bits, Builder, DescriptorPart, Dim, ImageInst, ImageOp, ImageOperand, Inst, LodMode, Op, ResourceId, Shader,
     Type, Value,
 };
-use crate::state::{ChromaFilter, ChromaLocation, ImmutableSampler, Planes, Swizzle, YcbcrConversion};
+use dovetail_state::{ChromaFilter, ChromaLocation, ImmutableSampler, Planes, Swizzle, YcbcrConversion};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 

@@ -9,8 +9,8 @@
 //! same.
 
 use super::context::PassContext;
-use crate::error::{Error, Result};
-use crate::ir::{BlockId, Builder, BuiltIn, NumericKind, Op, OutputSlot, Shader, Terminator, Type};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{BlockId, Builder, BuiltIn, NumericKind, Op, OutputSlot, Shader, Terminator, Type};
 
 /// Stores the view as the layer at every return.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
@@ -19,7 +19,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         return Ok(());
     }
     interface.multiview = true;
-    let says = |inst: &crate::ir::Inst| matches!(inst.op, Op::StoreOutput { slot: OutputSlot::Layer, .. });
+    let says = |inst: &dovetail_ir::Inst| matches!(inst.op, Op::StoreOutput { slot: OutputSlot::Layer, .. });
     if shader.live_insts().any(says) {
         return Err(Error::malformed("the shader writes Layer, and the state has a view mask, which decides it"));
     }

@@ -4,9 +4,9 @@
 //! analyses look through locals, vectors and block parameters. An undefined value counts as unwritten: an epilog that
 //! exported it would read old register contents.
 
-use crate::ir::cfg::Cfg;
-use crate::ir::{Inst, LocalId, Op, Shader, Value, ValueDef};
-use crate::workspace::{Kept, List, filled};
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::{Inst, LocalId, Op, Shader, Value, ValueDef};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! The outputs of a shader before they become exports or epilog inputs: their slots, and the stores of each returning
 //! block.
 
-use crate::error::{Error, FullCompile, Result};
-use crate::ir::{
+use dovetail_base::error::{Error, FullCompile, Result};
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::{
     AmdOp, BlockId, Builder, ExportTarget, NumericKind, Op, OutputSlot, RegClass, Shader, Terminator, Type, Value,
 };
-use crate::metadata::interface::MAX_JOINT_VGPRS;
-use crate::workspace::{List, filled};
+use dovetail_metadata::interface::MAX_JOINT_VGPRS;
 
 /// A map with a few slots, in their order.
 pub(super) struct BySlot<T: 'static>(List<(OutputSlot, T)>);

@@ -9,11 +9,11 @@
 
 use super::context::{PassContext, dword_places};
 use super::interpolate::{Attribute, Read, channels, read, value_of};
-use crate::error::Result;
-use crate::ir::rewrite::{Rewrite, rewrite};
-use crate::ir::sample_shading::{FragmentRead, SampleEffect};
-use crate::ir::{Bits, Inst, Interp, Op, OutputSlot, Shader, Type, Value};
-use crate::metadata::interface::{FragmentReads, ParamConstant, Semantic, StageKind};
+use dovetail_base::error::Result;
+use dovetail_ir::rewrite::{Rewrite, rewrite};
+use dovetail_ir::sample_shading::{FragmentRead, SampleEffect};
+use dovetail_ir::{Bits, Inst, Interp, Op, OutputSlot, Shader, Type, Value};
+use dovetail_metadata::interface::{FragmentReads, ParamConstant, Semantic, StageKind};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 

@@ -10,14 +10,14 @@ use super::{
     lower_push_constants, lower_subgroup, lower_waterfalls, lower_ycbcr, multiview, partner, sample_shading,
     share_locals, summarize,
 };
-use crate::compile::opt::{copies, dce, fold};
-use crate::compile::request::StageRequest;
-use crate::error::{Context, Error, Result};
-use crate::ir::verify::{verify, verify_between};
-use crate::ir::watch::{Made, Unwatched, Watch};
-use crate::ir::{Shader, ShaderLevel};
-use crate::metadata::interface::StageInterface;
-use crate::target::WaveSize;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_compile::request::StageRequest;
+use dovetail_ir::verify::{verify, verify_between};
+use dovetail_ir::watch::{Made, Unwatched, Watch};
+use dovetail_ir::{Shader, ShaderLevel};
+use dovetail_metadata::interface::StageInterface;
+use dovetail_opt::{copies, dce, fold};
 use std::ops::Deref;
 
 /// A shader for a code generator. Only [`lower`] makes it, and only from a shader that satisfies every rule of the lower

@@ -1,7 +1,7 @@
 //! Instructions at the top of the entry block, which dominates everything: values that several users share.
 
-use crate::ir::{Inst, InstArgs, InstId, Op, Shader, Type, Value};
-use crate::workspace::List;
+use dovetail_base::workspace::List;
+use dovetail_ir::{Inst, InstArgs, InstId, Op, Shader, Type, Value};
 
 /// Instructions for the top of the entry block, whose operands are entry parameters or each other's results.
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! Decides on per-sample shading, and moves the affected inputs, by the table of [`crate::ir::sample_shading`].
+//! Decides on per-sample shading, and moves the affected inputs, by the table of [`dovetail_ir::sample_shading`].
 //!
 //! | required by | the shader |
 //! |---|---|
@@ -6,10 +6,10 @@
 //! | nothing, or possibly an unknown state | reads in the pixel; `per_pixel` if per-sample code would differ |
 
 use super::context::PassContext;
-use crate::error::Result;
-use crate::ir::Shader;
-use crate::ir::sample_shading::{FragmentRead, SampleEffect, move_to_sample};
-use crate::state::ColorState;
+use dovetail_base::error::Result;
+use dovetail_ir::Shader;
+use dovetail_ir::sample_shading::{FragmentRead, SampleEffect, move_to_sample};
+use dovetail_state::ColorState;
 
 /// Decides, and moves the inputs.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {

@@ -4,11 +4,11 @@
 //! A variable is in use in a block that a store to it reaches and from which a load of it is reached. Variables that may
 //! become registers are left alone.
 
-use crate::error::Result;
-use crate::ir::cfg::Cfg;
-use crate::ir::{Local, LocalId, Op, Shader};
-use crate::target::WaveSize;
-use crate::workspace::{List, filled};
+use dovetail_base::error::Result;
+use dovetail_base::target::WaveSize;
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::{Local, LocalId, Op, Shader};
 
 /// Bytes up to which a variable may become registers.
 const SMALL: u32 = 1024;

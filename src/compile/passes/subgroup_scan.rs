@@ -4,8 +4,8 @@
 //! 2, 4 or 8 away in its row of 16 (DPP), then across the two rows of a half, then across the halves.
 
 use super::lower_subgroup::{Pieces, amd, joined, pieces};
-use crate::ir::{AluOp, Bits, Builder, LaneOp, ReduceOp, Type, Value};
-use crate::target::WaveSize;
+use dovetail_base::target::WaveSize;
+use dovetail_ir::{AluOp, Bits, Builder, LaneOp, ReduceOp, Type, Value};
 
 /// An intermediate value, in all lanes.
 pub(super) struct State {

@@ -1,9 +1,9 @@
 //! Interface facts about the whole shader, from its code and modes; the last step of lowering.
 
 use super::context::PassContext;
-use crate::error::Result;
-use crate::ir::{AmdOp, AtomicOp, Inst, MimgOp, Op, Resource, Shader, ShaderLevel};
-use crate::metadata::interface::{ResourceUse, StageKind};
+use dovetail_base::error::Result;
+use dovetail_ir::{AmdOp, AtomicOp, Inst, MimgOp, Op, Resource, Shader, ShaderLevel};
+use dovetail_metadata::interface::{ResourceUse, StageKind};
 
 /// Sets facts that no single pass knows. Runs on lower-level code.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {

@@ -1,13 +1,12 @@
 //! Tests that would be too long for a file case. The decision tables themselves are tested in `testdata/ir`.
 
-#[cfg(feature = "proof")]
 mod steps;
 
 use super::lower;
-use crate::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
-use crate::error::{Error, FullCompile, Result};
-use crate::ir::{Builder, BuiltIn, Interp, NumericKind, Op, OutputSlot, Shader, Terminator, Type};
-use crate::target::{Gpu, Stage, WaveSize};
+use dovetail_base::error::{Error, FullCompile, Result};
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
+use dovetail_ir::{Builder, BuiltIn, Interp, NumericKind, Op, OutputSlot, Shader, Terminator, Type};
 
 const F32: NumericKind = NumericKind::Float;
 

@@ -14,13 +14,13 @@ use super::context::{PassContext, dword_places};
 use super::entry_values::{System, component_type};
 use super::outputs::{self, BySlot, Outputs, push_export, stored};
 use super::vertex_positions;
-use crate::abi::params::{ParamPlan, ParamVectors, Supply};
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, OutputSlot, Shader, Type, Value};
-use crate::metadata::interface::{
+use dovetail_abi::params::{ParamPlan, ParamVectors, Supply};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::List;
+use dovetail_ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, OutputSlot, Shader, Type, Value};
+use dovetail_metadata::interface::{
     ComponentType, FragmentReads, ParamConstant, ParamSource, PreRasterizationInterface, Semantic, VertexParam,
 };
-use crate::workspace::List;
 use std::collections::BTreeMap;
 
 /// A 32-bit channel of a parameter, with its source in the shader.

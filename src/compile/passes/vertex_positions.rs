@@ -6,9 +6,9 @@
 
 use super::outputs::push_export;
 use super::outputs::{BySlot, Outputs, stored};
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Builder, ExportTarget, OutputSlot, Type, Value};
-use crate::metadata::interface::PositionExports;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, Builder, ExportTarget, OutputSlot, Type, Value};
+use dovetail_metadata::interface::PositionExports;
 
 /// Limit of clip and cull distances together in hardware.
 const MAX_DISTANCES: usize = 8;

@@ -1,7 +1,7 @@
 //! Y'CBCR conversion as one weighted sum per channel: range expansion and colour model, computed in 64 bits at compile
 //! time (Vulkan, "Sampler Y'CBCR Range Expansion" and "Sampler Y'CBCR Model Conversion").
 
-use crate::state::{Planes, YcbcrConversion, YcbcrModel, YcbcrRange};
+use dovetail_state::{Planes, YcbcrConversion, YcbcrModel, YcbcrRange};
 
 /// Red, green, blue of the result: the weights of red (CR), green (Y') and blue (CB) after the swizzle, and a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,7 +65,7 @@ fn model(model: YcbcrModel) -> [[f64; 3]; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{ChromaFilter, ChromaLocation, Swizzle, VkFormat};
+    use dovetail_state::{ChromaFilter, ChromaLocation, Swizzle, VkFormat};
 
     fn matrix(format: &str, model: YcbcrModel, range: YcbcrRange) -> (Option<Matrix>, f64) {
         let format = VkFormat::named(format).unwrap();

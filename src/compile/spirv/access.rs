@@ -4,8 +4,8 @@
 //! into an array of bindings select the descriptor.
 
 use super::cx::{Cx, Def, Index, MemoryLayout, Pointer, SpirvInst, Storage, Ty, TypeId};
-use crate::error::Result;
-use crate::ir::{Align, AluOp, Type, Value};
+use dovetail_base::error::Result;
+use dovetail_ir::{Align, AluOp, Type, Value};
 use spirv::Op;
 
 /// Translates an access chain; false if it is not one.

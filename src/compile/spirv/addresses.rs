@@ -1,8 +1,8 @@
 //! A pointer's memory, as IR operations need it: a descriptor, an offset or an address.
 
 use super::cx::{Cx, Index, Pointer, Storage};
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, BufferKind, DescriptorPart, LocalId, Op, ResourceId, Type, Value};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, BufferKind, DescriptorPart, LocalId, Op, ResourceId, Type, Value};
 
 /// A pointer's memory in the form that IR operations need.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@
 //! [`translate`].
 
 use super::cx::{Cx, LeafValues, SpirvInst};
-use crate::error::Result;
-use crate::ir::{AluOp, Type, Value};
+use dovetail_base::error::Result;
+use dovetail_ir::{AluOp, Type, Value};
 use spirv::Op;
 
 /// Operations whose operands and result have one scalar type, or whose result is a boolean.

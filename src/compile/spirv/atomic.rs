@@ -8,8 +8,8 @@ use super::cx::{Cx, LeafValues, SpirvInst, Storage};
 use super::image;
 use super::operands::{result_component, set_result};
 use super::sync::{fence, scope, semantics};
-use crate::error::Result;
-use crate::ir::{Access, AluOp, AtomicOp, FenceOrder, Op as IrOp, Type, Value};
+use dovetail_base::error::Result;
+use dovetail_ir::{Access, AluOp, AtomicOp, FenceOrder, Op as IrOp, Type, Value};
 use smallvec::{SmallVec, smallvec};
 use spirv::Op;
 

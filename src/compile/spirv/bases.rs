@@ -6,8 +6,8 @@
 //! whatever else the shader does with the buffer.
 
 use super::types::{MemoryLayout, TypeId};
-use crate::ir::Access;
-use crate::workspace::{Kept, List};
+use dovetail_base::workspace::{Kept, List};
+use dovetail_ir::Access;
 use rustc_hash::FxHashMap;
 
 /// What has to be known to convert pointers to values and back.

@@ -7,8 +7,8 @@
 
 use super::cx::{Cx, SpirvInst};
 use super::modes;
-use crate::error::Result;
-use crate::ir::{AluOp, Builder, DenormMode, RoundMode, Type, Value};
+use dovetail_base::error::Result;
+use dovetail_ir::{AluOp, Builder, DenormMode, RoundMode, Type, Value};
 use rspirv::dr::Operand;
 use spirv::{Capability, Op};
 

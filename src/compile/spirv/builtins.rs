@@ -2,10 +2,10 @@
 //!
 //! To add a built-in, add a line to [`input`] or [`output`].
 
-use crate::error::{Error, Result};
-use crate::ir::sample_shading::FragmentRead;
-use crate::ir::{BuiltIn, Interp, InterpPlace, NumericKind, OutputSlot};
-use crate::target::Stage;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Stage;
+use dovetail_ir::sample_shading::FragmentRead;
+use dovetail_ir::{BuiltIn, Interp, InterpPlace, NumericKind, OutputSlot};
 use spirv::BuiltIn as Spv;
 
 /// Source of an input component.

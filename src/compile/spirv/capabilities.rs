@@ -3,7 +3,7 @@
 //! To support a capability: translate its instructions, then add it here.
 
 use super::instruction::SpirvInst;
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use rspirv::dr::Operand;
 use spirv::{AddressingModel, Capability as C, MemoryModel};
 

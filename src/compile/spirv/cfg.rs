@@ -6,10 +6,10 @@
 use super::decode::Insts;
 use super::instruction::SpirvInst;
 use super::parse::SpirvFunction;
-use crate::error::{Error, Result};
-use crate::ir::cfg::DomTree;
-use crate::ir::{BlockId, Graph, PerBlock};
-use crate::workspace::{Kept, filled, take};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::{Kept, filled, take};
+use dovetail_ir::cfg::DomTree;
+use dovetail_ir::{BlockId, Graph, PerBlock};
 use rspirv::dr::Operand;
 use spirv::Op;
 

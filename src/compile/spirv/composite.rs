@@ -2,8 +2,8 @@
 
 use super::cx::{Cx, Def, LeafValues, SpirvInst, TypeId};
 use super::join::{at_offset, check, joinable};
-use crate::error::Result;
-use crate::ir::{AluOp, Type, Value};
+use dovetail_base::error::Result;
+use dovetail_ir::{AluOp, Type, Value};
 use spirv::Op;
 
 /// Translates a composite instruction or a selection; false if it is not one.

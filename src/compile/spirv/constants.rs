@@ -9,9 +9,9 @@
 use super::cx::{Cx, LeafValues};
 use super::instruction::SpirvInst;
 use super::types::{MAX_LEAVES, MemoryLayout, Ty, TypeId};
-use crate::error::{Error, Result};
-use crate::ir::{Align, ConstTable, ConstTableId, SpecOperand, SpecValue, Type};
-use crate::workspace::{Kept, List, filled};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_ir::{Align, ConstTable, ConstTableId, SpecOperand, SpecValue, Type};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use spirv::{Decoration, Op};
@@ -78,7 +78,7 @@ pub struct Specialization<'s> {
     /// Values, sorted by id.
     pub values: &'s [(u32, u64)],
     /// `SpecId`s of the constants that become relocations if they have no value, sorted. They are used only as operands
-    /// ([`crate::compile::operand_ids`]).
+    /// ([`dovetail_compile::operand_ids`]).
     pub late: &'s [u32],
 }
 

@@ -10,8 +10,8 @@
 //! except for code that runs on the way around a loop: at the start of a block that is jumped back to, everything is
 //! forgotten.
 
-use crate::ir::{LocalId, Value};
-use crate::workspace::{Kept, List, filled, take};
+use dovetail_base::workspace::{Kept, List, filled, take};
+use dovetail_ir::{LocalId, Value};
 use rustc_hash::FxHashMap;
 
 /// A stretch of straight-line code, by its index in [`Contents::places`].

@@ -9,9 +9,9 @@ use super::function::Frame;
 use super::join::{at_offset, check, joinable};
 use super::sync;
 use super::types::LeafTypes;
-use crate::error::{Error, Result};
-use crate::ir::{BlockCall, BlockId, Op as Ir, Terminator, Type, Value};
-use crate::workspace::List;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::List;
+use dovetail_ir::{BlockCall, BlockId, Op as Ir, Terminator, Type, Value};
 use smallvec::SmallVec;
 use spirv::Op;
 

@@ -3,8 +3,8 @@
 use super::bfloat;
 use super::cx::{Cx, LeafValues, SpirvInst};
 use super::modes;
-use crate::error::Result;
-use crate::ir::{AluOp, RoundMode, Type};
+use dovetail_base::error::Result;
+use dovetail_ir::{AluOp, RoundMode, Type};
 use spirv::Op;
 
 /// Translates a conversion; false if it is not one.

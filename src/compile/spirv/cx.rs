@@ -13,12 +13,12 @@ use super::contents::Contents;
 use super::interface::Interface;
 use super::parse::Parsed;
 use super::types::Types;
-use crate::error::{Error, Result};
-use crate::ir::{
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::{Kept, List, filled, take};
+use dovetail_ir::{
     Access, Align, BlockId, BufferKind, Builder, ConstTableId, DescriptorPart, LocalId, Op, ResourceId, ResourceKind,
     Shader, Value,
 };
-use crate::workspace::{Kept, List, filled, take};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::ops::Range;

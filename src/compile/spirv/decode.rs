@@ -9,9 +9,9 @@
 use super::instruction::{NOT_TRANSLATED, SpirvInst};
 use super::words::{self, HEADER};
 use super::{beyond, fold_scalar};
-use crate::compile::operands::is_silent;
-use crate::error::{Error, Result};
-use crate::workspace::{List, filled};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::{List, filled};
+use dovetail_compile::operands::is_silent;
 use rspirv::binary::{Consumer, DecodeError, ParseAction, ParseState};
 use rspirv::dr::{self, Operand};
 use rspirv::grammar::{INSTRUCTION_TABLE, Instruction, OperandKind, OperandQuantifier};

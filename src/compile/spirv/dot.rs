@@ -8,8 +8,8 @@
 use super::cx::{Cx, LeafValues, SpirvInst};
 use super::float::FloatOps;
 use super::operands::{result_component, set_result};
-use crate::error::Result;
-use crate::ir::{AluOp, Builder, Type, Value};
+use dovetail_base::error::Result;
+use dovetail_ir::{AluOp, Builder, Type, Value};
 use spirv::Op;
 
 /// Signedness of the operands.

@@ -3,9 +3,9 @@
 //! The arithmetic is the interpreter's, which is exact to the last digit, so a test sees the error of a formula and its
 //! steps, not that of an instruction.
 
-use crate::ir::number::{float, integer};
-use crate::ir::{AluOp, Bits, Builder, Op, Shader, Type, Value};
-use crate::target::Stage;
+use dovetail_base::target::Stage;
+use dovetail_ir::number::{float, integer};
+use dovetail_ir::{AluOp, Bits, Builder, Op, Shader, Type, Value};
 
 /// Builds a block from constants of these types and bits, evaluates it, and returns the bits of its results.
 pub fn run<V: AsRef<[Value]>>(args: &[(Type, u64)], f: impl FnOnce(&mut Builder<'_>, &[Value]) -> V) -> Vec<u64> {

@@ -2,8 +2,8 @@
 //!
 //! Blocks that a reachable header declares stay, empty and unreachable, to keep the structure complete.
 
-use crate::ir::{BlockId, ImageOp, Merge, Op, PerBlock, Shader, ValueDef};
-use crate::workspace::{filled, take};
+use dovetail_base::workspace::{filled, take};
+use dovetail_ir::{BlockId, ImageOp, Merge, Op, PerBlock, Shader, ValueDef};
 
 /// Drops unreachable blocks except `exit`.
 pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {

@@ -3,7 +3,7 @@
 //! Every method is one [`AluOp`] in the width of its operands; constants take the width of the other operand. Formulas
 //! are in `glsl`.
 
-use crate::ir::{AluOp, Builder, Type, Value};
+use dovetail_ir::{AluOp, Builder, Type, Value};
 
 /// Float arithmetic on scalars of one width.
 pub trait FloatOps {

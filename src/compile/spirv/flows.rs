@@ -3,7 +3,7 @@
 use super::bases::Bases;
 use super::cx::{Cx, Def, SpirvInst, Storage};
 use super::parse::SpirvFunction;
-use crate::error::Result;
+use dovetail_base::error::Result;
 use rspirv::dr::Operand;
 use spirv::Op;
 

@@ -8,9 +8,9 @@ use super::fold_convert::Conversion;
 use super::fold_scalar::{folds, scalar};
 use super::instruction::SpirvInst;
 use super::types::TypeId;
-use crate::error::Result;
-use crate::ir::Bits;
-use crate::workspace::List;
+use dovetail_base::error::Result;
+use dovetail_base::workspace::List;
+use dovetail_ir::Bits;
 use smallvec::SmallVec;
 use spirv::Op;
 

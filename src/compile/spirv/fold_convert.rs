@@ -6,8 +6,8 @@ use super::cx::Cx;
 use super::instruction::SpirvInst;
 use super::modes::own_rounding;
 use super::types::{Ty, TypeId};
-use crate::error::Result;
-use crate::ir::{AluOp, Bits, DenormMode, RoundMode, number};
+use dovetail_base::error::Result;
+use dovetail_ir::{AluOp, Bits, DenormMode, RoundMode, number};
 
 /// The conversion of one component.
 pub(super) struct Conversion {

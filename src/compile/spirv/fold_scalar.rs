@@ -1,6 +1,6 @@
 //! Constant operations on one component: `OpSpecConstantOp` allows these (SPIR-V, 3.49.7).
 
-use crate::ir::{AluOp, Bits, number};
+use dovetail_ir::{AluOp, Bits, number};
 use spirv::Op;
 
 /// Whether an operation can be folded.

@@ -16,10 +16,10 @@ use super::moved::{self, Rest};
 use super::parse::{Parsed, SpirvFunction};
 use super::types::{LeafTypes, MemoryLayout};
 use super::{bfloat, control, inst, usage::Usage};
-use crate::error::{Error, Result};
-use crate::ir::verify::check_types;
-use crate::ir::{BlockId, Merge, PerBlock, Terminator};
-use crate::workspace::{Kept, List, filled};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_ir::verify::check_types;
+use dovetail_ir::{BlockId, Merge, PerBlock, Terminator};
 use rspirv::dr::Operand;
 use spirv::Op;
 

@@ -10,9 +10,9 @@ use super::instruction::SpirvInst;
 use super::types::{Members, MemoryLayout, StructMember, Ty, TypeId};
 use super::usage::Usage;
 use super::zeroed::UNIT;
-use crate::error::{Error, Result};
-use crate::ir::{Align, Bits, BufferKind, Local, LocalId, Resource, ResourceId, ResourceKind};
-use crate::workspace::List;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::List;
+use dovetail_ir::{Align, Bits, BufferKind, Local, LocalId, Resource, ResourceId, ResourceKind};
 use rspirv::dr::Operand;
 use spirv::{Capability, Decoration, FPEncoding, Op, StorageClass};
 

@@ -2,8 +2,8 @@
 
 use super::cx::{Cx, SpirvInst};
 use super::{access, arith, atomic, composite, convert, dot, glsl, image, matrix, memory, pointers, subgroup, sync};
-use crate::error::Result;
-use crate::ir::FpFlags;
+use dovetail_base::error::Result;
+use dovetail_ir::FpFlags;
 use spirv::{Decoration, FPFastMathMode, Op};
 
 /// Translates one instruction; not terminators, calls, variables or phis.

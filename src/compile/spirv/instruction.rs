@@ -1,6 +1,6 @@
 //! One decoded instruction of a module, with its position for messages.
 
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 use rspirv::dr::Operand;
 use spirv::Op;
 

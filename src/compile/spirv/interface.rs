@@ -7,14 +7,14 @@ use super::builtins::{self, InputSource};
 use super::cx::{Cx, LeafValues, Pointer, Storage, Ty, TypeId};
 use super::layout::Leaf;
 use super::types::MemoryLayout;
-use crate::error::{Error, Result};
-use crate::ir::sample_shading::SampleEffect;
-use crate::ir::{
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Stage;
+use dovetail_base::workspace::{Kept, List, take};
+use dovetail_ir::sample_shading::SampleEffect;
+use dovetail_ir::{
     Align, AluOp, Bits, BlockId, BuiltIn, Interp, InterpPlace, LocalId, NumericKind, Op, OutputSlot, Shader, Type,
     Value,
 };
-use crate::target::Stage;
-use crate::workspace::{Kept, List, take};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use spirv::Decoration;

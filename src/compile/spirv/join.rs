@@ -1,8 +1,8 @@
 //! Joins of values: block parameters, `OpPhi` and `OpSelect`.
 
 use super::cx::{Cx, Pointer};
-use crate::error::{Error, Result};
-use crate::ir::{Align, Type, Value};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{Align, Type, Value};
 
 /// Checks that values passed to parameters have their types.
 pub(super) fn check(cx: &Cx<'_>, values: &[Value], types: &[Type]) -> Result<()> {

@@ -4,9 +4,9 @@ use super::constants::Late;
 use super::cx::{Cx, Def, LeafValues};
 use super::inst;
 use super::instruction::SpirvInst;
-use crate::error::{Error, FullCompile, Result};
-use crate::ir::{AluOp, Op, SpecOperand, Type, Value};
-use crate::reloc::symbol::LinkSymbol;
+use dovetail_base::error::{Error, FullCompile, Result};
+use dovetail_ir::{AluOp, Op, SpecOperand, Type, Value};
+use dovetail_reloc::symbol::LinkSymbol;
 use rspirv::dr::Operand;
 use smallvec::smallvec;
 

@@ -1,9 +1,9 @@
 //! The leaves of a value in memory, and the accesses that move them.
 
 use super::types::{MemoryLayout, Ty, TypeId, Types};
-use crate::error::{Error, Result};
-use crate::ir::{Bits, Type};
-use crate::workspace::List;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::List;
+use dovetail_ir::{Bits, Type};
 
 /// A scalar of a value in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use super::bfloat;
 use super::cx::{Cx, LeafValues, SpirvInst, Ty};
-use crate::error::Result;
-use crate::ir::{AluOp, Type, Value};
+use dovetail_base::error::Result;
+use dovetail_ir::{AluOp, Type, Value};
 use spirv::Op;
 
 /// Translates a linear-algebra instruction; false if it is not one.

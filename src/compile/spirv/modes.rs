@@ -1,9 +1,9 @@
 //! Translates execution modes of the entry point: workgroup size, float modes, depth, early tests.
 
 use super::cx::{Cx, SpirvInst};
-use crate::error::{Error, Result};
-use crate::ir::{DenormMode, DepthMode, DerivativeGroup, RoundMode};
-use crate::target::Stage;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Stage;
+use dovetail_ir::{DenormMode, DepthMode, DerivativeGroup, RoundMode};
 use rspirv::dr::Operand;
 use spirv::{BuiltIn, Decoration, ExecutionMode as M, FPRoundingMode, Op};
 

@@ -7,8 +7,8 @@ use super::cx::{Cx, Def, Pointer, SpirvInst, Storage};
 use super::decode::Insts;
 use super::types::MemoryLayout;
 use super::usage::Usage;
-use crate::error::Result;
-use crate::ir::{Align, AluOp, Bits, LocalId, Merge, Op as Ir, Type};
+use dovetail_base::error::Result;
+use dovetail_ir::{Align, AluOp, Bits, LocalId, Merge, Op as Ir, Type};
 use spirv::Op;
 
 /// Leaves that a lane could hold in registers.

@@ -4,8 +4,8 @@
 //! may differ between lanes, including a descriptor whose own instruction is not decorated.
 
 use super::cx::{Cx, Def, Storage};
-use crate::error::Result;
-use crate::ir::{Inst, InstId, Op, Value, ValueDef};
+use dovetail_base::error::Result;
+use dovetail_ir::{Inst, InstId, Op, Value, ValueDef};
 use spirv::Decoration;
 
 impl Cx<'_> {

@@ -1,8 +1,8 @@
 //! Checks of operands and results that several instruction modules share.
 
 use super::cx::{Cx, LeafValues, SpirvInst};
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Builder, Type, Value};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, Builder, Type, Value};
 
 /// The scalar type of an instruction's result, or of its components.
 ///

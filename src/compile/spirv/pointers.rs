@@ -4,8 +4,8 @@
 
 use super::cx::{Cx, SpirvInst, Storage, Ty};
 use super::operands::set_result;
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Type, Value};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, Type, Value};
 use spirv::Op;
 
 /// Translates a comparison or a difference of pointers; false if it is neither.

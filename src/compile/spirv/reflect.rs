@@ -1,9 +1,9 @@
 //! Summary of a module, without translation: entry points, capabilities, specialization constants.
 
 use super::{beyond, words};
-use crate::compile::request::Module;
-use crate::error::{Context, Error, Result};
-use crate::target::Stage;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::Stage;
+use dovetail_compile::request::Module;
 use spirv::{Capability, Decoration, ExecutionModel, Op};
 use std::collections::{BTreeMap, BTreeSet};
 

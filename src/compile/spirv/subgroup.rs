@@ -5,8 +5,8 @@
 
 use super::cx::{Cx, LeafValues, SpirvInst};
 use super::operands::{condition, from_words, result_component, set_result, words};
-use crate::error::Result;
-use crate::ir::{AluOp, BuiltIn, Op as IrOp, QuadSwap, ReduceOp, SubgroupOp, Type, Value};
+use dovetail_base::error::Result;
+use dovetail_ir::{AluOp, BuiltIn, Op as IrOp, QuadSwap, ReduceOp, SubgroupOp, Type, Value};
 use rspirv::dr::Operand;
 use smallvec::smallvec;
 use spirv::{GroupOperation, Op};

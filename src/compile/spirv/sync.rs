@@ -4,8 +4,8 @@
 use super::cx::{Cx, LeafValues, SpirvInst};
 use super::float::FloatOps;
 use super::operands::{result_component, set_result, words};
-use crate::error::Result;
-use crate::ir::{AluOp, DerivativeKind, FenceOrder, MemoryClasses, Op as IrOp, Scope, Type};
+use dovetail_base::error::Result;
+use dovetail_ir::{AluOp, DerivativeKind, FenceOrder, MemoryClasses, Op as IrOp, Scope, Type};
 use spirv::{MemorySemantics, Op};
 
 /// Translates one of these instructions; false if it is not one.

@@ -8,9 +8,9 @@
 //!
 //! To add a type, add a variant of [`Ty`], its leaves in [`Types::add`], and its layout in [`Types::walk`] (`layout`).
 
-use crate::error::{Error, Result};
-use crate::ir::{Bits, Type};
-use crate::workspace::List;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::List;
+use dovetail_ir::{Bits, Type};
 use smallvec::SmallVec;
 
 /// Limit of type nesting, since walks over types are recursive.

@@ -7,9 +7,9 @@ use super::constants::{ConstantLeaves, Constants};
 use super::cx::{Cx, Def};
 use super::instruction::SpirvInst;
 use super::parse::{EntryPoint, Parsed, SpirvFunction};
-use crate::error::{Error, Result};
-use crate::ir::ConstTableId;
-use crate::workspace::{List, filled};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::ConstTableId;
 use rspirv::dr::Operand;
 use spirv::Op;
 

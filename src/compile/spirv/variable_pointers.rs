@@ -22,9 +22,9 @@ use super::cx::{Cx, Def, Index, LeafValues, Pointer, Storage};
 use super::flows;
 use super::join::at_offset;
 use super::types::{MemoryLayout, Ty, TypeId};
-use crate::error::{Error, Result};
-use crate::ir::{Access, AluOp, BufferKind, DescriptorPart, ResourceId, ResourceKind, Value};
-use crate::workspace::List;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::List;
+use dovetail_ir::{Access, AluOp, BufferKind, DescriptorPart, ResourceId, ResourceKind, Value};
 use smallvec::smallvec;
 use spirv::{Capability, Decoration, Op, StorageClass};
 

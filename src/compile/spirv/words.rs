@@ -1,8 +1,8 @@
 //! The words of a module, framed into instructions. Nothing is decoded yet.
 
-use crate::error::{Error, Result};
-use crate::ir::Name;
-use crate::workspace::List;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::List;
+use dovetail_ir::Name;
 use smallvec::SmallVec;
 
 /// Words before the first instruction.

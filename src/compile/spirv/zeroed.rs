@@ -2,7 +2,7 @@
 //! write the zeros together before the entry point's code, and wait for each other.
 
 use super::cx::Cx;
-use crate::ir::{Access, Align, AluOp, BuiltIn, FenceOrder, MemoryClasses, Op, Scope, Type, Value};
+use dovetail_ir::{Access, Align, AluOp, BuiltIn, FenceOrder, MemoryClasses, Op, Scope, Type, Value};
 
 /// Bytes that one invocation writes at once; the variables are padded to it.
 pub(super) const UNIT: u32 = 16;

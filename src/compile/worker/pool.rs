@@ -5,11 +5,11 @@
 
 use super::process::{Attempt, TRIES_IF_KILLED, Worker, WorkerConfig, attempt};
 use super::protocol::{MAX_FRAME, RequestRef, Response};
-use crate::compile::request::{CompilerId, Module, StageRequest};
-use crate::compile::{Compiler, StageElf};
-use crate::error::{Error, Result};
-use crate::frame::{Bytes, frame};
-use crate::target::Gpu;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::frame::{Bytes, frame};
+use dovetail_base::target::Gpu;
+use dovetail_compile::request::{CompilerId, Module, StageRequest};
+use dovetail_compile::{Compiler, StageElf};
 use std::sync::{Arc, mpsc as std_mpsc};
 use tokio::sync::{Mutex, mpsc};
 

@@ -5,9 +5,9 @@
 
 use super::clock::{self, ProcessUsage};
 use super::protocol::{MAX_FRAME, PROTOCOL, Response, WorkerHello};
-use crate::compile::request::CompilerId;
-use crate::error::{Death, Error, Result};
-use crate::frame;
+use dovetail_base::error::{Death, Error, Result};
+use dovetail_base::frame;
+use dovetail_compile::request::CompilerId;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};

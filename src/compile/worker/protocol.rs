@@ -1,11 +1,11 @@
-//! The messages between parent and worker, in [`crate::frame`]s of at most [`MAX_FRAME`] bytes.
+//! The messages between parent and worker, in [`dovetail_base::frame`]s of at most [`MAX_FRAME`] bytes.
 //!
 //! The worker speaks first (a [`WorkerHello`]), then answers each [`Request`] with one [`Response`] of the same id.
 
-use crate::compile::request::{CompilerId, StageRequest};
-use crate::error::Result;
-use crate::frame::Bytes;
-use crate::target::Gpu;
+use dovetail_base::error::Result;
+use dovetail_base::frame::Bytes;
+use dovetail_base::target::Gpu;
+use dovetail_compile::request::{CompilerId, StageRequest};
 use serde::{Deserialize, Serialize};
 
 /// Version of this protocol; both sides must have the same.

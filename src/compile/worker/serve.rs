@@ -1,11 +1,12 @@
 //! The worker's side: reads requests from standard input and writes answers to standard output, one at a time.
 
 use super::protocol::{MAX_FRAME, PROTOCOL, Request, Response, WorkerHello};
-use crate::compile::request::{Module, StageRequest};
-use crate::compile::{Compiler, StageElf};
-use crate::error::{Error, Result};
-use crate::frame::{self, Bytes, frame};
-use crate::target::Gpu;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::frame;
+use dovetail_base::frame::{Bytes, frame};
+use dovetail_base::target::Gpu;
+use dovetail_compile::request::{Module, StageRequest};
+use dovetail_compile::{Compiler, StageElf};
 use std::io::{BufReader, Read};
 use std::str::FromStr;
 
@@ -121,7 +122,7 @@ fn hang() {
 /// Makes LLVM allocate until the address-space limit stops it: in C++, which throws where Rust aborts.
 #[cfg(feature = "llvm")]
 fn hoard_in_llvm() {
-    crate::compile::llvm::hoard();
+    dovetail_llvm::hoard();
 }
 
 #[cfg(not(feature = "llvm"))]

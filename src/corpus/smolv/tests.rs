@@ -1,8 +1,8 @@
 //! An encoder, written from the same description, and modules encoded by it.
 
 use super::*;
-use crate::corpus::scan::tests::{stored, tiny};
-use crate::corpus::scan::{ByteOrder, Words, instruction};
+use crate::scan::tests::{stored, tiny};
+use crate::scan::{ByteOrder, Words, instruction};
 use proptest::prelude::*;
 
 fn varint(out: &mut Vec<u8>, mut value: u32) {
@@ -133,7 +133,7 @@ fn every_shape_comes_back_from_between_other_bytes() {
 /// The file is also a seed of the fuzzer, which has no encoder.
 #[test]
 fn a_kept_file_is_what_it_was_made_of() {
-    let testdata = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let testdata = dovetail_testing::root().join("testdata");
     let module = std::fs::read(testdata.join("spirv/mixed_dot.spvasm.spv")).unwrap();
     let packed = std::fs::read(testdata.join("corpus/mixed_dot.smolv")).unwrap();
     assert_eq!(packed, encode(&module, 1));

@@ -1,6 +1,6 @@
 //! Primitive assembly: lists the vertices of each primitive, provoking vertex first.
 
-use crate::emu::inputs::Topology;
+use crate::inputs::Topology;
 
 /// The vertices of each primitive that so many vertices make, the provoking vertex first: it is the last one of the
 /// primitive if `last_provoking`, otherwise the first. Points and lines repeat a vertex.

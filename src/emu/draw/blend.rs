@@ -1,6 +1,6 @@
 //! Blending a colour with an attachment: factors, equations, write mask.
 
-use crate::emu::inputs::{Blend, BlendEquation, BlendFactor, BlendOp};
+use crate::inputs::{Blend, BlendEquation, BlendFactor, BlendOp};
 
 /// A colour: red, green, blue, alpha.
 pub type Color = [f32; 4];

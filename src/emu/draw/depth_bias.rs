@@ -1,7 +1,7 @@
 //! Depth bias: a number that is added to all depths of a triangle (Vulkan, "Depth Bias").
 
-use crate::emu::inputs::{DepthBias, Draw};
-use crate::state::PrimitiveKind;
+use crate::inputs::{DepthBias, Draw};
+use dovetail_state::PrimitiveKind;
 
 /// A corner on the screen: pixels, and the depth.
 pub type Corner = [f64; 3];

@@ -23,9 +23,9 @@ pub use samples::places as sample_places;
 pub use target::{ColorTarget, DepthTarget, StencilTarget};
 
 use super::inputs;
-use crate::error::{Context, Error, Result};
-use crate::state::PrimitiveKind;
 use clip::{CORNERS, Weights};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_state::PrimitiveKind;
 use raster::{Coverage, PIXELS, Point};
 use samples::MAX_SAMPLES;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use super::Targets;
 use super::target::passes;
-use crate::emu::inputs::{StencilFace, StencilOp};
+use crate::inputs::{StencilFace, StencilOp};
 
 /// Tests a fragment at a texel. Returns whether its colour is written. `reference` is the stencil reference that the
 /// shader exported.
@@ -60,7 +60,7 @@ pub fn stencil_result(face: &StencilFace, op: StencilOp, reference: u8, there: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emu::inputs::{Compare, Depth, Draw, FixedFunction, Stencil, Topology};
+    use crate::inputs::{Compare, Depth, Draw, FixedFunction, Stencil, Topology};
 
     fn face(compare: Compare) -> StencilFace {
         StencilFace {

@@ -4,7 +4,7 @@
 //! a top or left edge, so two triangles that share an edge cover each sample exactly once. With one sample per pixel,
 //! the sample is the pixel's centre.
 
-use crate::emu::inputs::Scissor;
+use crate::inputs::Scissor;
 
 /// Vertex position in pixels.
 pub type Point = [f64; 2];

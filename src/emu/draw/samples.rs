@@ -1,6 +1,6 @@
 //! Sample positions: Vulkan's standard patterns, and the table with which a driver passes them to shaders.
 
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 
 /// Largest sample count of a pixel.
 pub const MAX_SAMPLES: usize = 16;

@@ -4,7 +4,7 @@
 use super::Corner;
 use super::clip::Weights;
 use super::raster;
-use crate::emu::inputs::{FixedFunction, PolygonMode};
+use crate::inputs::{FixedFunction, PolygonMode};
 
 /// The triangles of a point; the weights of the second and third vertex are the point coordinates.
 pub(super) fn point(corner: &Corner, size: f64) -> Vec<[Corner; 3]> {

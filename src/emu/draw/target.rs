@@ -1,11 +1,12 @@
 //! Attachments: convert exports, test, blend and write.
 
 use super::blend::{Color, blend};
-use crate::abi::exports::ExportFormat;
-use crate::emu::inputs::{self, Compare, LogicOp};
-use crate::emu::mode::from_f16;
-use crate::emu::named_format::NamedFormat;
-use crate::error::{Error, Result};
+use crate::inputs;
+use crate::inputs::{Compare, LogicOp};
+use crate::mode::from_f16;
+use crate::named_format::NamedFormat;
+use dovetail_abi::exports::ExportFormat;
+use dovetail_base::error::{Error, Result};
 
 /// A colour attachment.
 #[derive(Clone, Debug)]

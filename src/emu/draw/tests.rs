@@ -1,7 +1,7 @@
 //! Whole draws with closures as shaders.
 
 use super::*;
-use crate::emu::inputs::{Compare, Depth, Draw, PolygonMode, TargetAttachment, Topology};
+use crate::inputs::{Compare, Depth, Draw, PolygonMode, TargetAttachment, Topology};
 
 /// Vertices given by the test; the fragment colour is the first parameter, interpolated by the test.
 struct Given {

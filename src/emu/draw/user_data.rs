@@ -2,12 +2,12 @@
 //! parameters.
 
 use super::samples;
-use crate::emu::dispatch::Tables;
-use crate::emu::inputs::Draw;
-use crate::emu::machine::Machine;
-use crate::emu::memory::Memory;
-use crate::error::{Error, Result};
-use crate::metadata::user_data::pal;
+use crate::dispatch::Tables;
+use crate::inputs::Draw;
+use crate::machine::Machine;
+use crate::memory::Memory;
+use dovetail_base::error::{Error, Result};
+use dovetail_metadata::user_data::pal;
 
 /// Dword 3 of a vertex buffer without the range rule: 32_UINT, all components, resource level 1.
 const WORD3: u32 = 0xfac | 20 << 12 | 1 << 24;

@@ -3,22 +3,23 @@
 
 use super::target::{converted, export_format};
 use super::{Pixel, Primitive, Quad, Shaders, Vertex, VertexId};
-use crate::emu::dispatch::{Tables, set_sgpr};
-use crate::emu::fixed_function::{Export, InterpolationPlane, Parameters};
-use crate::emu::load::{LoadedPipeline, StageCode};
-use crate::emu::machine::{Machine, RunLimits, RunStats};
-use crate::emu::mode::{Round, from_f16, to_f16};
-use crate::emu::trace::{Follow, Trace};
-use crate::emu::wave::{POISON, Wave};
-use crate::error::{Error, Result};
-use crate::isa::Vgpr;
-use crate::metadata::registers::{
-    self as reg, cb_shader_mask, db_shader_control, pa_cl_clip_cntl, pa_cl_vs_out_cntl, pa_sc_aa_config,
-    pa_sc_mode_cntl_1, rsrc1_ps, rsrc1_vs, spi_baryc_cntl, spi_ps_in_control, spi_ps_input_addr, spi_ps_input_cntl,
-    spi_ps_input_ena, spi_shader_col_format, spi_vs_out_config, vgt_primitiveid_en,
+use crate::dispatch::{Tables, set_sgpr};
+use crate::fixed_function::{Export, InterpolationPlane, Parameters};
+use crate::load::{LoadedPipeline, StageCode};
+use crate::machine::{Machine, RunLimits, RunStats};
+use crate::mode::{Round, from_f16, to_f16};
+use crate::trace::{Follow, Trace};
+use crate::wave::{POISON, Wave};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Stage;
+use dovetail_isa::Vgpr;
+use dovetail_metadata::registers as reg;
+use dovetail_metadata::registers::{
+    cb_shader_mask, db_shader_control, pa_cl_clip_cntl, pa_cl_vs_out_cntl, pa_sc_aa_config, pa_sc_mode_cntl_1,
+    rsrc1_ps, rsrc1_vs, spi_baryc_cntl, spi_ps_in_control, spi_ps_input_addr, spi_ps_input_cntl, spi_ps_input_ena,
+    spi_shader_col_format, spi_vs_out_config, vgt_primitiveid_en,
 };
-use crate::metadata::user_data::pal;
-use crate::target::Stage;
+use dovetail_metadata::user_data::pal;
 use std::sync::Arc;
 
 /// A pipeline whose shaders run on the machine.
@@ -351,7 +352,7 @@ impl<'a> MachineShaders<'a> {
         // Export target n is the n-th location of the mask.
         let locations: Vec<u32> = (0..8).filter(|n| mask >> (4 * n) & 15 != 0).collect();
         let mut out = vec![<[Pixel; 4]>::default(); quads.len()];
-        let lanes = |exec: u64| crate::emu::wave::ones(exec).filter(|lane| lane / 4 < quads.len());
+        let lanes = |exec: u64| crate::wave::ones(exec).filter(|lane| lane / 4 < quads.len());
         let covered: u64 = quads.iter().enumerate().map(|(n, quad)| u64::from(quad.covered) << (4 * n)).sum();
         let alive = exported.iter().rfind(|e| e.vm).map_or(covered, |e| e.exec & covered);
         for export in exported {

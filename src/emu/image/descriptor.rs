@@ -3,7 +3,7 @@
 //! Decoding a field value that this emulator lacks (tiling, minima of texels) is an error. The hardware has no
 //! linear layout for multisampled images; here each sample is a slice of its own, and samples vary fastest.
 
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 
 /// Shape of an image, by its number in a T#.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

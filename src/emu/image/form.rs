@@ -3,12 +3,12 @@
 //! Operands are in this order: `[offset] [bias] [reference] [gradients] coordinates [LOD or LOD clamp]`.
 
 use super::ImageOperation;
-use crate::emu::atomic;
-use crate::emu::mode::from_f16;
-use crate::emu::wave::Wave;
-use crate::error::{Error, Result};
-use crate::isa::instruction::ImageFields;
-use crate::isa::{Op, OpcodeRow, Traits};
+use crate::atomic;
+use crate::mode::from_f16;
+use crate::wave::Wave;
+use dovetail_base::error::{Error, Result};
+use dovetail_isa::instruction::ImageFields;
+use dovetail_isa::{Op, OpcodeRow, Traits};
 
 /// Result of a sampling instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,9 +213,9 @@ pub fn texel_operands(wave: &Wave, fields: &ImageFields, lane: usize, more: bool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::Format;
-    use crate::isa::Isa;
-    use crate::target::Gpu;
+    use dovetail_base::target::Gpu;
+    use dovetail_isa::Format;
+    use dovetail_isa::Isa;
 
     #[test]
     fn every_row_of_images_but_two_kinds_is_known() {

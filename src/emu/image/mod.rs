@@ -17,8 +17,8 @@ use super::access;
 use super::atomic::{Atomic, Cell};
 use super::memory::Memory;
 use super::wave::Wave;
-use crate::error::{Error, Result};
-use crate::isa::instruction::{ImageFields, Instruction};
+use dovetail_base::error::{Error, Result};
+use dovetail_isa::instruction::{ImageFields, Instruction};
 use form::{Form, Gives, LevelFrom, SampleOperands};
 use sample::{Coordinates, Footprint, Sampled};
 

@@ -6,9 +6,9 @@
 use super::cube;
 use super::descriptor::{DescriptorShape, SamplerDescriptor};
 use super::texture::{TexelPosition, TextureView};
-use crate::emu::format::DataFormat;
-use crate::emu::memory::Memory;
-use crate::error::Result;
+use crate::format::DataFormat;
+use crate::memory::Memory;
+use dovetail_base::error::Result;
 
 /// Coordinates of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

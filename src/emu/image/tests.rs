@@ -1,10 +1,10 @@
 //! Sampling compared with simple formulas.
 
 use super::*;
-use crate::emu::mode::Mode;
-use crate::isa::instruction::Fields;
-use crate::isa::{Isa, Vgpr, disassemble};
-use crate::target::{Gpu, WaveSize};
+use crate::mode::Mode;
+use dovetail_base::target::{Gpu, WaveSize};
+use dovetail_isa::instruction::Fields;
+use dovetail_isa::{Isa, Vgpr, disassemble};
 
 /// A view of one small level.
 pub fn view(format: u16, shape: DescriptorShape) -> ImageDescriptor {
@@ -236,7 +236,7 @@ fn halves_are_packed() {
     let (mut memory, t) = filled(view(60, DescriptorShape::D2), |p| f32::from_bits(p.at[0] + 16 * p.at[1]));
     let load = run([op(LOAD, 1, 15), D16 | A16], &t, &mut memory, 1, &[(0, [2 << 16 | 1, 0, 0, 0])]);
     assert_eq!([load(0)[0], load(1)[0]], [0x21 << 16 | 0x21; 2]);
-    assert_eq!(load(2)[0], crate::emu::wave::POISON);
+    assert_eq!(load(2)[0], crate::wave::POISON);
 }
 
 #[test]

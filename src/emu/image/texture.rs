@@ -4,9 +4,9 @@
 //! has no address. In a compressed format rows and columns are those of blocks.
 
 use super::descriptor::{DescriptorShape, ImageDescriptor};
-use crate::emu::format::DataFormat;
-use crate::emu::memory::Memory;
-use crate::error::{Error, Result};
+use crate::format::DataFormat;
+use crate::memory::Memory;
+use dovetail_base::error::{Error, Result};
 
 /// A texel of a view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

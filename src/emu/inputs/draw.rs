@@ -2,7 +2,7 @@
 
 use super::fixed::{FixedFunction, Scissor, Viewport};
 use super::{Compare, InputBytes, is_one, one};
-use crate::state::PrimitiveKind;
+use dovetail_state::PrimitiveKind;
 use serde::{Deserialize, Serialize};
 
 /// Inputs of a draw.

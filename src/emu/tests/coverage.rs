@@ -2,8 +2,8 @@
 
 use super::super::program::Step;
 use super::*;
-use crate::isa::Isa;
-use crate::target::Gpu;
+use dovetail_base::target::Gpu;
+use dovetail_isa::Isa;
 use std::collections::BTreeSet;
 
 /// LLVM selects it only for an intrinsic that no lowering here emits.
@@ -66,14 +66,14 @@ fn what_is_not_done_is_listed() {
     let examples = EXAMPLES.lines().skip(1).filter_map(|line| line.split('\t').nth(5));
     let usable = examples.filter(|text| !text.contains("Invalid register")).collect::<Vec<_>>().join("\n");
     let test = "what_is_not_done_is_listed";
-    let Some(tool) = crate::isa::oracle::support::tool(test, "llvm-mc-19") else { return };
+    let Some(tool) = dovetail_testing::tool(test, "llvm-mc-19") else { return };
     // The assembler gives another meaning to a few examples; it says so and continues.
     let output = tool.output(&["-arch=amdgcn", "-mcpu=gfx1030", "-show-encoding"], usable.as_bytes());
     let code = encoded(&String::from_utf8(output.stdout).expect("text"));
     let words: Vec<u32> = code.chunks_exact(4).map(|word| access::number(word) as u32).collect();
     let (mut at, mut unknown, mut done) = (0, BTreeSet::new(), 0);
     while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
-        let step = Step::new(crate::isa::disassemble(Isa::of(Gpu::Gfx1030), rest).expect("of the assembler"));
+        let step = Step::new(dovetail_isa::disassemble(Isa::of(Gpu::Gfx1030), rest).expect("of the assembler"));
         at += usize::from(step.dwords);
         if step.is_done() {
             done += 1;
@@ -93,7 +93,7 @@ fn stop(words: &[u32]) -> Option<String> {
     let code: Vec<u8> = words.iter().chain(&[0xbf81_0000]).flat_map(|word| word.to_le_bytes()).collect();
     let error = Test::of(&code, WaveSize::W32).try_run().err()?;
     match error.kind() {
-        crate::error::ErrorKind::Unsupported { feature, .. } => Some(feature.clone()),
+        dovetail_base::error::ErrorKind::Unsupported { feature, .. } => Some(feature.clone()),
         _ => None,
     }
 }

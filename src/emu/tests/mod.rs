@@ -10,8 +10,8 @@ mod vector;
 mod waits;
 
 use super::*;
-use crate::isa::{Isa, Scalar, Sgpr, Vgpr};
-use crate::target::{Gpu, WaveSize};
+use dovetail_base::target::{Gpu, WaveSize};
+use dovetail_isa::{Isa, Scalar, Sgpr, Vgpr};
 
 /// Round to nearest, f32 denormals flushed, others kept, `DX10_CLAMP`: the initial mode of shaders.
 pub const SHADER: Mode = Mode(0x1c0);
@@ -22,7 +22,7 @@ pub const KEEP: Mode = Mode(0x1f0);
 pub fn assemble(test: &str, size: WaveSize, text: &str) -> Option<Vec<u8>> {
     let attributes = format!("-mattr=+wavefrontsize{}", size.lanes());
     let args = ["-arch=amdgcn", "-mcpu=gfx1030", &attributes, "-show-encoding"];
-    let output = crate::isa::oracle::support::tool(test, "llvm-mc-19")?.run(&args, text.as_bytes());
+    let output = dovetail_testing::tool(test, "llvm-mc-19")?.run(&args, text.as_bytes());
     let output = String::from_utf8(output).expect("text");
     Some(encoded(&output))
 }
@@ -75,7 +75,7 @@ impl Test {
     }
 
     /// Runs until the end or an error.
-    pub fn try_run(&mut self) -> crate::error::Result<()> {
+    pub fn try_run(&mut self) -> dovetail_base::error::Result<()> {
         let waves = std::slice::from_mut(&mut self.wave);
         self.machine.run_group(waves, 1024, RunLimits { instructions: 100_000 }, &mut self.stats)
     }

@@ -1,7 +1,7 @@
 //! Comparisons and class tests, as a table by opcode.
 
-use crate::emu::mode::{Mode, from_f16};
-use crate::isa::Op;
+use crate::mode::{Mode, from_f16};
+use dovetail_isa::Op;
 use std::cmp::Ordering::{Equal, Greater, Less};
 
 /// A comparison of one lane.
@@ -125,7 +125,7 @@ pub fn resolve(op: Op) -> Option<(Test, bool)> {
 
 fn class16(_: Mode, a: u64, mask: u64) -> bool {
     let x = from_f16(a as u16);
-    member(x, x.abs() < crate::emu::mode::power(-14), a >> 9 & 1 == 1, mask)
+    member(x, x.abs() < crate::mode::power(-14), a >> 9 & 1 == 1, mask)
 }
 
 fn class32(_: Mode, a: u64, mask: u64) -> bool {

@@ -2,8 +2,8 @@
 
 use super::float::f32s;
 use super::lane::LaneFn;
-use crate::emu::mode::{Round, from_f16, odd_add, to_f16};
-use crate::isa::Op;
+use crate::mode::{Round, from_f16, odd_add, to_f16};
+use dovetail_isa::Op;
 
 /// Operation of an opcode.
 pub fn resolve(op: Op) -> Option<LaneFn> {

@@ -1,11 +1,11 @@
 //! Values from other lanes and from parts of registers: DPP, SDWA, and operations that name a lane (isa-gfx10 3.3,
 //! 3.4).
 
-use crate::emu::wave::{Lanes, Wave, ones};
-use crate::error::{Error, Result};
-use crate::isa::Op;
-use crate::isa::OperandKind;
-use crate::isa::instruction::{Dpp16, Sdwa};
+use crate::wave::{Lanes, Wave, ones};
+use dovetail_base::error::{Error, Result};
+use dovetail_isa::Op;
+use dovetail_isa::OperandKind;
+use dovetail_isa::instruction::{Dpp16, Sdwa};
 
 /// Replaces every lane's value by its source lane's; returns the lanes that may be written.
 pub fn dpp16(wave: &Wave, dpp: &Dpp16, values: &mut Lanes) -> Result<u64> {

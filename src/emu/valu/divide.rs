@@ -4,8 +4,8 @@
 //! hardware's values.
 
 use super::lane::LaneFn;
-use crate::emu::mode::{Mode, odd_add, power, to_f32};
-use crate::isa::Op;
+use crate::mode::{Mode, odd_add, power, to_f32};
+use dovetail_isa::Op;
 
 /// An operation with a result and a mask bit.
 pub type Masked = fn(Mode, [u64; 3]) -> (u64, bool);

@@ -2,7 +2,7 @@
 
 use super::lane::LaneFn;
 use super::transcendental;
-use crate::isa::Op;
+use dovetail_isa::Op;
 
 macro_rules! f64s {
     (|$m:ident, $a:ident| $e:expr) => {
@@ -83,7 +83,7 @@ fn split(x: f64) -> (f64, i32) {
     if x == 0.0 || !x.is_finite() {
         return (x, 0);
     }
-    let (x, less) = if x.is_subnormal() { (x * crate::emu::mode::power(64), 64) } else { (x, 0) };
+    let (x, less) = if x.is_subnormal() { (x * crate::mode::power(64), 64) } else { (x, 0) };
     let bits = x.to_bits();
     let exponent = (bits >> 52 & 0x7ff) as i32 - 1022 - less;
     (f64::from_bits(bits & !(0x7ff << 52) | 1022 << 52), exponent)
@@ -97,11 +97,11 @@ pub(super) fn scaled(x: f64, n: i32) -> f64 {
     }
     let exponent = exponent.saturating_add(n).clamp(-2000, 2000);
     if exponent > 1000 {
-        mantissa * crate::emu::mode::power(1000) * crate::emu::mode::power((exponent - 1000).min(1000))
+        mantissa * crate::mode::power(1000) * crate::mode::power((exponent - 1000).min(1000))
     } else if exponent < -1000 {
         // Only the last step rounds.
-        mantissa * crate::emu::mode::power(-1000) * crate::emu::mode::power((exponent + 1000).max(-1000))
+        mantissa * crate::mode::power(-1000) * crate::mode::power((exponent + 1000).max(-1000))
     } else {
-        mantissa * crate::emu::mode::power(exponent)
+        mantissa * crate::mode::power(exponent)
     }
 }

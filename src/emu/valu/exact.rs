@@ -3,7 +3,7 @@
 //!
 //! Big integers that hold every bit from the smallest to the largest product decide the side: slow, but rarely used.
 
-use crate::emu::mode::{Mode, Round};
+use crate::mode::{Mode, Round};
 use std::cmp::Ordering;
 
 /// Bits below one: enough for the smallest subnormal times the smallest power of two.
@@ -157,7 +157,7 @@ mod tests {
             (least, 2097, [f64::MAX.min(2f64.powi(1023)); 3]),
         ] {
             for ((bits, _), expected) in MODES.into_iter().zip([up, down, zero]) {
-                let got = mode(bits).ldexp64(x, n, crate::emu::valu::double::scaled(x, n));
+                let got = mode(bits).ldexp64(x, n, crate::valu::double::scaled(x, n));
                 assert_eq!(got.to_bits(), expected.to_bits(), "{x} {n} {bits}: {got:e}, not {expected:e}");
             }
         }

@@ -4,8 +4,8 @@
 //! [`resolve`].
 
 use super::lane::LaneFn;
-use crate::emu::mode::Mode;
-use crate::isa::Op;
+use crate::mode::Mode;
+use dovetail_isa::Op;
 
 macro_rules! f32s {
     (|$m:ident, $a:ident| $e:expr) => {
@@ -124,7 +124,7 @@ fn exponent(m: Mode, bits: u64) -> u64 {
 
 /// x × 2^n, rounded to odd if f64 cannot hold it; the results of f32 and f16 are far inside its range.
 pub(super) fn scaled(x: f64, n: i32) -> f64 {
-    x * crate::emu::mode::power(n.clamp(-600, 600))
+    x * crate::mode::power(n.clamp(-600, 600))
 }
 
 /// Cube face and the coordinates on it: id, s, t, twice the major axis.

@@ -4,7 +4,7 @@
 use super::float::scaled;
 use super::lane::LaneFn;
 use super::transcendental;
-use crate::isa::Op;
+use dovetail_isa::Op;
 
 macro_rules! f16s {
     (|$m:ident, $a:ident| $e:expr) => {
@@ -52,7 +52,7 @@ pub fn resolve(op: Op) -> Option<LaneFn> {
         Op::VRndneF16 => f16s!(|m, a| a.round_ties_even()),
         Op::VFractF16 => f16s!(|m, a| {
             // The largest f16 below 1.
-            (a - a.floor()).min(1.0 - crate::emu::mode::power(-11))
+            (a - a.floor()).min(1.0 - crate::mode::power(-11))
         }),
         Op::VRcpF16 => f16s!(|m, a| 1.0 / a),
         Op::VSqrtF16 => f16s!(|m, a| a.sqrt()),

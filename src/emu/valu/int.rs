@@ -4,7 +4,7 @@
 //! of a register.
 
 use super::lane::LaneFn;
-use crate::isa::Op;
+use dovetail_isa::Op;
 
 macro_rules! u32s {
     (|$a:ident| $e:expr) => {

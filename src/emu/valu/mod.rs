@@ -19,11 +19,11 @@ mod transcendental;
 
 use super::mode::Mode;
 use super::wave::{LANES, Lanes, Wave, ones};
-use crate::error::{Error, Result};
-use crate::isa::instruction::{Instruction, Modifiers, VectorDst, VectorFields, VectorForm};
-use crate::isa::{Op, OperandKind, Scalar, Src, Traits, Vgpr};
 use compare::Test;
 use cross::Cross;
+use dovetail_base::error::{Error, Result};
+use dovetail_isa::instruction::{Instruction, Modifiers, VectorDst, VectorFields, VectorForm};
+use dovetail_isa::{Op, OperandKind, Scalar, Src, Traits, Vgpr};
 use lane::LaneFn;
 
 /// A resolved vector operation.

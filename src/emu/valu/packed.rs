@@ -1,9 +1,9 @@
 //! Packed f16 and mixed precision (isa-gfx10 3.5).
 
 use super::lane::LaneFn;
-use crate::emu::mode::{Mode, from_f16};
-use crate::isa::OperandKind;
-use crate::isa::instruction::Modifiers;
+use crate::mode::{Mode, from_f16};
+use dovetail_isa::OperandKind;
+use dovetail_isa::instruction::Modifiers;
 
 /// Both halves of a packed operation.
 pub fn both(lane: LaneFn, mode: Mode, mods: &Modifiers, kind: OperandKind, clamp: bool, values: [u64; 3]) -> u64 {
@@ -51,8 +51,8 @@ pub fn mix(mode: Mode, mods: &Modifiers, kind: OperandKind, values: [u64; 3]) ->
         (true, false) => x.clamp(0.0, 1.0),
     };
     if kind == OperandKind::F16 {
-        mode.out16(clamp(crate::emu::mode::odd_add(a * b, c)))
+        mode.out16(clamp(crate::mode::odd_add(a * b, c)))
     } else {
-        mode.narrow32(clamp(crate::emu::mode::odd_add(a * b, c)))
+        mode.narrow32(clamp(crate::mode::odd_add(a * b, c)))
     }
 }

@@ -4,7 +4,7 @@
 //! flush denormals whatever MODE says (K).
 
 use super::lane::LaneFn;
-use crate::isa::Op;
+use dovetail_isa::Op;
 use std::f64::consts::TAU;
 
 /// Operation of an opcode.

@@ -1,9 +1,9 @@
 //! Atomics: read the old value and write the new one. Lanes take turns in ascending order.
 
-use super::super::{AluOp, AtomicOp, Bits};
 use super::memory::ShadowedMemory;
 use super::shadow::{Shadow, of_float};
-use crate::ir::number::{float, integer};
+use dovetail_ir::number::{float, integer};
+use dovetail_ir::{AluOp, AtomicOp, Bits};
 
 /// The value to write; `None`: nothing is written. `data` is the operand and, for compare-exchange, the comparator.
 pub(super) fn value(op: AtomicOp, bits: Bits, old: u64, [data, comparator]: [u64; 2]) -> Option<u64> {
@@ -62,7 +62,7 @@ pub(super) fn updated(op: AtomicOp, bits: Bits, old: (u64, Shadow), data: [(u64,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::number::encode;
+    use dovetail_ir::number::encode;
 
     #[test]
     fn sums_are_bounded_and_uncertain_places_are_not() {

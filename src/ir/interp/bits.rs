@@ -3,9 +3,9 @@
 //! The bits of positive floats have the same order as the floats, and integer add, subtract and shift are monotonic, so
 //! the image of an interval lies between the images of its ends.
 
-use super::super::{AluOp, Bits};
 use super::shadow::Shadow;
-use crate::ir::number::{decode, encode, integer};
+use dovetail_ir::number::{decode, encode, integer};
+use dovetail_ir::{AluOp, Bits};
 
 /// The shadow of the result as a float; `None` if the operation is not monotonic, or an end is not a positive float.
 pub fn of_float_bits(op: AluOp, args: [u64; 3], shadows: [Shadow; 3], width: Bits, result: u64) -> Option<Shadow> {

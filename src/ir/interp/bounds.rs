@@ -1,9 +1,9 @@
 //! Bounds of memory accesses. Outside its array or variable, a read is undefined and a write may hit anything. A read
 //! through a never-written variable is also undefined if another variable writes the same memory.
 
-use super::super::{AluOp, Inst, Op, Shader};
 use super::memory::ShadowedMemory;
 use super::shadow::Shadow;
+use dovetail_ir::{AluOp, Inst, Op, Shader};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -51,8 +51,8 @@ impl Reach {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::parse::parse;
     use super::super::{Options, ShadowedMemory, World, dispatch};
+    use dovetail_ir::parse::parse;
 
     /// Runs a workgroup of 8 invocations that store `v20`; `v1` is the invocation's index. Returns for each whether the
     /// stored value is certain.
@@ -77,7 +77,7 @@ mod tests {
             dispatch(&shader, &mut world, [1; 3], options).expect("a run");
         }
         let memory = world.buffers.remove(&(0, 0, 0)).expect("the buffer");
-        (0..8).map(|n| !memory.load(n * 4, super::super::super::Bits::B32).1.is_uncertain()).collect()
+        (0..8).map(|n| !memory.load(n * 4, dovetail_ir::Bits::B32).1.is_uncertain()).collect()
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! The emulator has separate code for the same facts, so the two check each other and share no mistakes.
 
 use super::shadow::Shadow;
-use crate::ir::number::decode;
-use crate::ir::{Bits, LaneOp};
+use dovetail_ir::number::decode;
+use dovetail_ir::{Bits, LaneOp};
 
 /// A change of coordinates, each with its error bound.
 pub(super) type Step = [(f64, f64); 3];

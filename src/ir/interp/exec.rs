@@ -1,10 +1,5 @@
 //! Executes IR instructions, one wave at a time.
 
-use super::super::Shader;
-use super::super::{
-    AluOp, Bits, BuiltIn, DescriptorPart, FpFlags, Inst, Interp, InterpPlace, LaneOp, LocalId, Op, Scope, Terminator,
-    Value,
-};
 use super::bits::of_float_bits;
 use super::machine::{Bound, Machine, store, unsupported};
 use super::memory::ShadowedMemory;
@@ -12,9 +7,14 @@ use super::races::Touch;
 use super::shadow::{Shadow, is_free, of_float};
 use super::wave::{ENDED, Stop, Wave, lanes as lanes_of};
 use super::{atomic, bounds, cube, lanes};
-use crate::error::{Context, Error, Result};
-use crate::ir::AmdOp;
-use crate::ir::number::{decode, encode, float, integer};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_ir::AmdOp;
+use dovetail_ir::Shader;
+use dovetail_ir::number::{decode, encode, float, integer};
+use dovetail_ir::{
+    AluOp, Bits, BuiltIn, DescriptorPart, FpFlags, Inst, Interp, InterpPlace, LaneOp, LocalId, Op, Scope, Terminator,
+    Value,
+};
 use smallvec::SmallVec;
 
 impl Machine<'_> {
@@ -363,12 +363,12 @@ impl Machine<'_> {
                 // A conversion that rounds gives its result a shadow.
                 (Shadow::NONE, AluOp::S2F | AluOp::U2F) => {
                     let exact = if op == AluOp::S2F {
-                        crate::ir::number::signed(args[0], from.count()) as f64
+                        dovetail_ir::number::signed(args[0], from.count()) as f64
                     } else {
                         args[0] as f64
                     };
                     let value = decode(result, to);
-                    let bound = if value == exact { 0.0 } else { crate::ir::number::ulp(value, to) };
+                    let bound = if value == exact { 0.0 } else { dovetail_ir::number::ulp(value, to) };
                     Shadow { value: exact, bound }
                 }
                 (shadow, _) => shadow,

@@ -1,13 +1,13 @@
 //! Anisotropic filtering. Vulkan leaves open which texels of a pixel's footprint are read, and their weights. So the result
 //! is known to be between the least and the greatest of them, and no better.
 
-use super::super::{Dim, ImageOp, ImageOperand, Inst, LodMode};
 use super::cube::{Step, length};
 use super::image::Operands;
 use super::lod::LEVEL_STEP;
 use super::machine::Machine;
 use super::texture::{Coords, Filter, InterpretedSampler, Sampled, Texture};
 use super::wave::Wave;
+use dovetail_ir::{Dim, ImageOp, ImageOperand, Inst, LodMode};
 
 /// Largest number of texels that are read for one sample.
 const MOST_TEXELS: f64 = 16_384.0;

@@ -1,12 +1,12 @@
 //! Memory by address: buffers are far apart, and an access that is not inside one buffer is an error.
 
-use super::super::{AtomicOp, Inst, Op};
 use super::atomic;
 use super::machine::{Bound, Machine, store};
 use super::races::Touch;
 use super::shadow::Shadow;
 use super::wave::Wave;
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AtomicOp, Inst, Op};
 
 impl Machine<'_> {
     /// A load from, a store to, or an atomic on physical memory.

@@ -1,6 +1,5 @@
 //! Image instructions: samples, loads, stores, atomics and queries, lane by lane.
 
-use super::super::{Bits, Dim, ImageInst, ImageOp, ImageOperand, Inst, LodMode};
 use super::atomic;
 use super::cube::face;
 use super::lod::LEVEL_STEP;
@@ -9,8 +8,9 @@ use super::residency::Touched;
 use super::shadow::Shadow;
 use super::texture::{Coords, Filter, InterpretedSampler, ShadowedTexel};
 use super::wave::{Wave, lanes};
-use crate::error::Result;
-use crate::ir::number::{decode, encode};
+use dovetail_base::error::Result;
+use dovetail_ir::number::{decode, encode};
+use dovetail_ir::{Bits, Dim, ImageInst, ImageOp, ImageOperand, Inst, LodMode};
 
 /// Operands of one lane by kind.
 pub(super) struct Operands<'a> {

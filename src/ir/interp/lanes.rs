@@ -1,11 +1,11 @@
 //! Operations across the lanes of a wave: votes, shuffles, reductions, and differences in a quad.
 
-use super::super::{AluOp, Bits, DerivativeKind, Inst, QuadSwap, ReduceOp, SubgroupOp};
 use super::machine::Machine;
 use super::shadow::{Shadow, of_float};
 use super::wave::{Wave, lanes};
-use crate::error::Result;
-use crate::ir::number::{decode, float, integer};
+use dovetail_base::error::Result;
+use dovetail_ir::number::{decode, float, integer};
+use dovetail_ir::{AluOp, Bits, DerivativeKind, Inst, QuadSwap, ReduceOp, SubgroupOp};
 
 /// Bits and their shadow.
 type Lane = (u64, Shadow);

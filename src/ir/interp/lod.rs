@@ -1,11 +1,11 @@
 //! The level of detail of an image sample, and how far it may differ between implementations.
 
-use super::super::{Bits, Dim, ImageOp, ImageOperand, Inst, LodMode};
 use super::cube::{Step, face, length, on_face};
 use super::image::Operands;
 use super::machine::Machine;
 use super::wave::Wave;
-use crate::ir::number::decode;
+use dovetail_ir::number::decode;
+use dovetail_ir::{Bits, Dim, ImageOp, ImageOperand, Inst, LodMode};
 
 /// Precision of a level of detail and of the weight between levels: `mipmapPrecisionBits` is at least 4, and is 4 in
 /// lavapipe.

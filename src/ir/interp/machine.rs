@@ -1,6 +1,5 @@
 //! A running shader: storage of its values, and access to them and to bound resources.
 
-use super::super::{Bits, BlockId, Inst, Op, Shader, Type, Value};
 use super::bounds::Reach;
 use super::memory::ShadowedMemory;
 use super::order;
@@ -9,7 +8,8 @@ use super::shadow::Shadow;
 use super::texture::{InterpretedSampler, Texture};
 use super::wave::{ENDED, Wave};
 use super::world::{InterpreterStats, Options, World, WriterInvocation};
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{Bits, BlockId, Inst, Op, Shader, Type, Value};
 use smallvec::SmallVec;
 
 /// A shader ready to run, and the current workgroup.

@@ -3,9 +3,9 @@
 //!
 //! Reads out of range give 0, writes out of range are dropped, component by component.
 
-use super::super::{Bits, Type};
 use super::shadow::Shadow;
-use crate::ir::number::{decode, encode, ulp};
+use dovetail_ir::number::{decode, encode, ulp};
+use dovetail_ir::{Bits, Type};
 
 /// Bytes, and the shadows of the floats in them.
 #[derive(Clone, Debug, Default)]

@@ -10,7 +10,7 @@
 //! A loop without a declaration has no structure that could say which blocks that leave it belong to an iteration. Its
 //! lanes meet behind it: what its edges leave to comes after all blocks of the natural loop.
 
-use super::super::{BlockId, Merge, Shader};
+use dovetail_ir::{BlockId, Merge, Shader};
 
 /// Blocks in this order; unreachable ones are left out.
 ///
@@ -59,7 +59,7 @@ pub(super) fn order(shader: &Shader) -> Vec<BlockId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::parse::parse;
+    use dovetail_ir::parse::parse;
 
     #[test]
     fn a_loop_stands_before_what_it_leaves_to() {

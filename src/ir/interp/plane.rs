@@ -1,8 +1,8 @@
 //! Inputs evaluated at a position in the pixel that the shader computes.
 
-use super::super::Bits;
 use super::shadow::Shadow;
-use crate::ir::number::encode;
+use dovetail_ir::Bits;
+use dovetail_ir::number::encode;
 
 /// A value as a function of screen position near a pixel's centre: a quotient of two linear functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

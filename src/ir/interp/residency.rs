@@ -1,8 +1,8 @@
 //! The levels of an image that a read touches, and the residency code that it returns.
 
-use super::super::{ImageInst, ImageOp, LodMode};
 use super::shadow::Shadow;
 use super::texture::{Filter, InterpretedSampler};
+use dovetail_ir::{ImageInst, ImageOp, LodMode};
 
 /// Levels as bit masks: those that are certainly read, and those that may be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Touched {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Dim, LodMode};
+    use dovetail_ir::{Dim, LodMode};
 
     #[test]
     fn between_two_levels_both_are_read() {

@@ -1,10 +1,10 @@
 //! Runs shaders: grids of workgroups, and quads of single invocations.
 
-use super::super::{Op, Scope, Shader};
 use super::machine::Machine;
 use super::wave::{Stop, Wave};
 use super::world::{InterpreterStats, Invocation, Options, World};
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{Op, Scope, Shader};
 
 /// Runs a grid of workgroups of a compute shader, one after the other.
 ///

@@ -5,8 +5,8 @@
 //! If such an error could change a decision (a comparison, a rounding to an integer), the result is *uncertain*, and so
 //! is everything that depends on it: two correct implementations may differ there, and nothing is compared.
 
-use super::super::{AluOp, Bits, DenormMode};
-use crate::ir::number::{decode, encode, exponent, float, power_of_two, real, ulp};
+use dovetail_ir::number::{decode, encode, exponent, float, power_of_two, real, ulp};
+use dovetail_ir::{AluOp, Bits, DenormMode};
 
 /// A float's exact value and error bound. [`Shadow::NONE`] is a value that is known to the bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,7 +129,7 @@ pub fn of_float(
         }
     }
     if op == AluOp::FLdexp {
-        (x[1], b[1]) = (crate::ir::number::signed(args[1], 32) as f64, 0.0);
+        (x[1], b[1]) = (dovetail_ir::number::signed(args[1], 32) as f64, 0.0);
         if !shadows[1].is_exact() {
             return Shadow::UNCERTAIN;
         }

@@ -2,12 +2,12 @@
 
 mod convergence;
 
-use super::super::ResourceKind;
-use super::super::parse::parse;
 use super::shadow::Shadow;
 use super::texture::Texture;
 use super::{Options, ShadowedMemory, World, dispatch};
-use crate::error::Result;
+use dovetail_base::error::Result;
+use dovetail_ir::ResourceKind;
+use dovetail_ir::parse::parse;
 
 /// Runs one workgroup of 64 invocations that store their `v9`, and returns the words. `v0` is the lane, `v1` the local
 /// index.
@@ -148,7 +148,7 @@ fn addresses_lead_into_buffers_and_nowhere_else() {
         dispatch(&shader, &mut world, [1; 3], Options { shadow: true, ..Options::default() })?;
         let watched = world.watch.is_some_and(|watch| watch.writer.is_some());
         let bytes = |n| world.buffers[&(0, n, 0)].bytes().iter().step_by(4).copied().collect::<Vec<u8>>();
-        Ok::<_, crate::error::Error>((bytes(0), bytes(1), watched))
+        Ok::<_, dovetail_base::error::Error>((bytes(0), bytes(1), watched))
     };
     assert_eq!(left(0x1000).unwrap(), (vec![10, 7, 14, 7], vec![7; 4], false));
     assert_eq!(left(0x2004).unwrap(), (vec![7; 4], vec![7, 10, 7, 14], true));

@@ -1,10 +1,10 @@
 //! One subgroup: its registers, and the position of each lane.
 
-use super::super::{BlockCall, BlockId, Value};
 use super::machine::Machine;
 use super::memory::ShadowedMemory;
 use super::shadow::Shadow;
 use super::world::Invocation;
+use dovetail_ir::{BlockCall, BlockId, Value};
 
 /// Reason why a wave stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Inputs and outputs of a run: options, bound resources, single invocations.
 
-use super::super::{BuiltIn, InterpPlace, OutputSlot, Resource, ResourceKind, Value};
 use super::memory::ShadowedMemory;
 use super::plane::Plane;
 use super::races::Races;
 use super::shadow::Shadow;
 use super::texture::{InterpretedSampler, Texture};
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{BuiltIn, InterpPlace, OutputSlot, Resource, ResourceKind, Value};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,10 @@
 //! DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, MIMG, EXP.
 
 use super::{Read, Reader, scalars, vgprs};
-use crate::error::{Error, Result};
-use crate::isa::instruction::{Addresses, BufferFields, DsFields, ExportFields, Fields, FlatFields, ImageFields};
-use crate::isa::layout::CodeField;
-use crate::isa::{CachePolicy, Format, Traits, Vgpr};
+use crate::instruction::{Addresses, BufferFields, DsFields, ExportFields, Fields, FlatFields, ImageFields};
+use crate::layout::CodeField;
+use crate::{CachePolicy, Format, Traits, Vgpr};
+use dovetail_base::error::{Error, Result};
 
 impl Reader<'_> {
     fn cache(&self, glc: CodeField, slc: CodeField, dlc: CodeField) -> CachePolicy {

@@ -11,7 +11,7 @@ use super::instruction::{Fields, Instruction};
 use super::layout::CodeField;
 use super::operand_codes::LITERAL;
 use super::{Format, Isa, OpcodeRow, Scalar, Sgpr, Src, Vgpr};
-use crate::error::{Context, Error, Result};
+use dovetail_base::error::{Context, Error, Result};
 
 /// The first instruction of `code`.
 ///

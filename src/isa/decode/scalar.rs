@@ -1,10 +1,10 @@
 //! Decodes scalar instructions and scalar memory: SOP1, SOP2, SOPC, SOPK, SOPP, SMEM.
 
 use super::{Read, Reader, scalars};
-use crate::error::Result;
-use crate::isa::instruction::{Fields, ScalarFields, SmemFields};
-use crate::isa::layout::CodeField;
-use crate::isa::{CachePolicy, Format, Op, Scalar, Src, Traits};
+use crate::instruction::{Fields, ScalarFields, SmemFields};
+use crate::layout::CodeField;
+use crate::{CachePolicy, Format, Op, Scalar, Src, Traits};
+use dovetail_base::error::Result;
 
 impl Reader<'_> {
     pub(super) fn scalar(&mut self, format: Format) -> Result<Read> {

@@ -1,11 +1,11 @@
 //! VOP1, VOP2, VOPC, VOP3, VOP3P, with SDWA and DPP, and interpolation.
 
 use super::{Read, Reader, scalars, vgprs};
-use crate::error::{Error, Result};
-use crate::isa::instruction::{Dpp16, Fields, InterpFields, Modifiers, Sdwa, VectorDst, VectorFields, VectorForm};
-use crate::isa::layout::{CodeField, LongLayout};
-use crate::isa::operand_codes::{DPP8, DPP8_FI, DPP16, SDWA};
-use crate::isa::{Format, Latency, Op, OpcodeRow, OperandKind, Scalar, Src, Traits, Vgpr};
+use crate::instruction::{Dpp16, Fields, InterpFields, Modifiers, Sdwa, VectorDst, VectorFields, VectorForm};
+use crate::layout::{CodeField, LongLayout};
+use crate::operand_codes::{DPP8, DPP8_FI, DPP16, SDWA};
+use crate::{Format, Latency, Op, OpcodeRow, OperandKind, Scalar, Src, Traits, Vgpr};
+use dovetail_base::error::{Error, Result};
 
 impl Reader<'_> {
     /// VOP1, VOP2, VOPC, with SDWA or DPP in place of their first source.

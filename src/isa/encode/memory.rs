@@ -1,9 +1,9 @@
 //! DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, MIMG, EXP.
 
 use super::{Encoder, ensure, vgprs};
-use crate::error::{Error, Result};
-use crate::isa::instruction::{BufferFields, DsFields, ExportFields, FlatFields, ImageFields};
-use crate::isa::{ExpTarget, Format, OperandKind, Scalar, Src, Traits, Vgpr};
+use crate::instruction::{BufferFields, DsFields, ExportFields, FlatFields, ImageFields};
+use crate::{ExpTarget, Format, OperandKind, Scalar, Src, Traits, Vgpr};
+use dovetail_base::error::{Error, Result};
 
 impl Encoder<'_> {
     pub(super) fn ds(&mut self, f: &DsFields) -> Result<()> {
@@ -149,7 +149,7 @@ impl Encoder<'_> {
 
     pub(super) fn export(&mut self, f: &ExportFields) -> Result<()> {
         let layout = &self.isa.layout.exp;
-        self.begin(Format::Exp, crate::isa::layout::CodeField::NONE, 0)?;
+        self.begin(Format::Exp, crate::layout::CodeField::NONE, 0)?;
         ensure(ExpTarget::from_number(f.target).is_some(), || format!("target: no export target {}", f.target))?;
         self.put("components", layout.enabled, f.enabled.into())?;
         self.put("target", layout.target, f.target.into())?;

@@ -11,8 +11,8 @@ mod vector;
 use super::instruction::{Fields, Instruction};
 use super::layout::CodeField;
 use super::{Format, Isa, OperandKind, Scalar, Src, Vgpr};
-use crate::error::{Context, Error, Result};
-use crate::target::WaveSize;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::WaveSize;
 
 /// Appends the dwords of one instruction. The wave size is not encoded; it determines the width of lane masks.
 ///

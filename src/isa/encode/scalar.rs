@@ -1,9 +1,9 @@
 //! Encodes scalar instructions and scalar memory: SOP1, SOP2, SOPC, SOPK, SOPP, SMEM.
 
 use super::{Encoder, ensure};
-use crate::error::Result;
-use crate::isa::instruction::{ScalarFields, SmemFields};
-use crate::isa::{Format, Scalar, Src, Traits};
+use crate::instruction::{ScalarFields, SmemFields};
+use crate::{Format, Scalar, Src, Traits};
+use dovetail_base::error::Result;
 
 impl Encoder<'_> {
     pub(super) fn scalar(&mut self, f: &ScalarFields) -> Result<()> {

@@ -1,12 +1,12 @@
 //! VOP1, VOP2, VOPC, VOP3, VOP3P, with SDWA and DPP, and interpolation.
 
 use super::{Encoder, ensure, vgprs};
-use crate::error::{Error, Result};
-use crate::isa::instruction::{Dpp16, InterpFields, Modifiers, Sdwa, VectorDst, VectorFields, VectorForm};
-use crate::isa::layout::CodeField;
-use crate::isa::operand_codes::{DPP8, DPP8_FI, DPP16, SDWA};
-use crate::isa::tables::long_number;
-use crate::isa::{Format, Op, OperandKind, Scalar, Src, Traits, Vgpr};
+use crate::instruction::{Dpp16, InterpFields, Modifiers, Sdwa, VectorDst, VectorFields, VectorForm};
+use crate::layout::CodeField;
+use crate::operand_codes::{DPP8, DPP8_FI, DPP16, SDWA};
+use crate::tables::long_number;
+use crate::{Format, Op, OperandKind, Scalar, Src, Traits, Vgpr};
+use dovetail_base::error::{Error, Result};
 
 impl Encoder<'_> {
     pub(super) fn vector(&mut self, f: &VectorFields) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Operands of memory accesses and exports, and their numbers of registers.
 
-use crate::isa::{Op, OpcodeRow, OperandKind, Scalar, Src, Traits, Vgpr};
+use crate::{Op, OpcodeRow, OperandKind, Scalar, Src, Traits, Vgpr};
 
 /// Cache policy bits of a memory access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

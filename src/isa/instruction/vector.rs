@@ -1,6 +1,6 @@
 //! Operands of vector operations and of interpolation: modifiers, SDWA, DPP.
 
-use crate::isa::{Scalar, Src, Vgpr};
+use crate::{Scalar, Src, Vgpr};
 
 /// A vector operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

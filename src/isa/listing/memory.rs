@@ -2,8 +2,8 @@
 
 use super::Listing;
 use super::registers::{Scalars, Vgprs};
-use crate::isa::instruction::{BufferFields, DsFields, ExportFields, FlatFields, ImageFields};
-use crate::isa::{BufferFormat, ExpTarget, Format, Traits, Vgpr};
+use crate::instruction::{BufferFields, DsFields, ExportFields, FlatFields, ImageFields};
+use crate::{BufferFormat, ExpTarget, Format, Traits, Vgpr};
 use std::fmt::Write;
 
 impl Listing<'_> {

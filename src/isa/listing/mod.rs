@@ -6,7 +6,7 @@ mod vector;
 
 use super::instruction::{Fields, Instruction, ScalarFields, SmemFields, VectorForm};
 use super::{CachePolicy, Format, InlineFloat, Isa, Op, OperandKind, Scalar, Src, Traits};
-use crate::target::WaveSize;
+use dovetail_base::target::WaveSize;
 use registers::{Scalars, Vgprs, hex};
 
 impl Instruction {

@@ -1,6 +1,6 @@
 //! Groups of registers, and numbers, in the assembler's spelling.
 
-use crate::isa::{Scalar, Vgpr};
+use crate::{Scalar, Vgpr};
 use std::fmt::{self, Display, Formatter};
 
 pub(super) fn hex(n: i32) -> String {

@@ -2,8 +2,8 @@
 
 use super::Listing;
 use super::registers::Vgprs;
-use crate::isa::instruction::{InterpFields, VectorDst, VectorFields, VectorForm};
-use crate::isa::{Format, OperandKind, Src, Traits};
+use crate::instruction::{InterpFields, VectorDst, VectorFields, VectorForm};
+use crate::{Format, OperandKind, Src, Traits};
 use std::fmt::Write;
 
 impl Listing<'_> {

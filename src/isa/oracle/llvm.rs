@@ -1,7 +1,7 @@
 //! `llvm-mc-19` as assembler and disassembler, for thousands of instructions per run.
 
 use super::support;
-use crate::target::WaveSize;
+use dovetail_base::target::WaveSize;
 use std::collections::BTreeMap;
 
 /// One answer per line of input: the output, or the error.
@@ -56,15 +56,4 @@ pub(super) fn listings(test: &str, wave: WaveSize, blocks: &[String]) -> Option<
 pub(super) fn block(dwords: &[u32]) -> String {
     let bytes = dwords.iter().flat_map(|dword| dword.to_le_bytes()).map(|byte| format!("{byte:#04x}"));
     format!("[{}]", bytes.collect::<Vec<_>>().join(","))
-}
-
-/// The disassembler's text of each instruction of `code`.
-pub(crate) fn disassemble(test: &str, wave: WaveSize, code: &[u8]) -> Option<Vec<String>> {
-    let tool = support::tool(test, "llvm-mc-19")?;
-    let bytes: Vec<String> = code.iter().map(|b| format!("{b:#04x}")).collect();
-    let attributes = format!("-mattr=+wavefrontsize{}", wave.lanes());
-    let args = ["-arch=amdgcn", "-mcpu=gfx1030", "--disassemble", &attributes];
-    let text = String::from_utf8(tool.run(&args, bytes.join(" ").as_bytes())).expect("text");
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('.'));
-    Some(lines.map(|line| line.split(" ;").next().unwrap_or("").trim().to_owned()).collect())
 }

@@ -6,12 +6,10 @@ mod refusals;
 mod round_trip;
 
 use super::{Instruction, encode};
-use crate::isa::Isa;
-use crate::target::{Gpu, WaveSize};
-pub(crate) use llvm::disassemble;
+use crate::Isa;
+use dovetail_base::target::{Gpu, WaveSize};
 
-#[path = "../../../tests/support/mod.rs"]
-pub(crate) mod support;
+pub use dovetail_testing as support;
 
 const GFX: &Isa = Isa::of(Gpu::Gfx1030);
 
@@ -38,7 +36,7 @@ fn every_number_is_listed_as_the_disassembler_lists_it() {
         let bytes: Vec<u8> = encoding.trim_end_matches(']').split(',').map(byte).collect();
         let words: Vec<u32> =
             bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four"))).collect();
-        let inst = crate::isa::disassemble(GFX, &words).expect(text);
+        let inst = crate::disassemble(GFX, &words).expect(text);
         assert_eq!(usize::from(inst.dwords()), words.len(), "{text}");
         let mut again = Vec::new();
         encode(GFX, WaveSize::W32, &inst, &mut again).expect(text);
@@ -48,7 +46,7 @@ fn every_number_is_listed_as_the_disassembler_lists_it() {
         } else {
             assert_eq!(inst.text(GFX, WaveSize::W32), text);
         }
-        assert!(crate::isa::disassemble(GFX, &words[..words.len() - 1]).is_err(), "{text} without its last dword");
+        assert!(crate::disassemble(GFX, &words[..words.len() - 1]).is_err(), "{text} without its last dword");
         listed += 1;
     }
     assert!(listed > 1400, "{listed}");
@@ -88,10 +86,10 @@ fn address_dwords_are_those_that_the_addresses_need() {
 /// The instruction that these dwords decode to, and the instruction that its encoding decodes to (the same one, if the
 /// encoder rejects it).
 fn read_twice(words: &[u32]) -> Option<(Instruction, Instruction)> {
-    let inst = crate::isa::disassemble(GFX, words).ok()?;
+    let inst = crate::disassemble(GFX, words).ok()?;
     assert!(!inst.text(GFX, WaveSize::W64).is_empty());
     let mut written = Vec::new();
     let Ok(()) = encode(GFX, WaveSize::W32, &inst, &mut written) else { return Some((inst, inst)) };
     assert_eq!(written.len(), usize::from(inst.dwords()), "{}", inst.text(GFX, WaveSize::W64));
-    Some((inst, crate::isa::disassemble(GFX, &written).expect("what the encoder wrote")))
+    Some((inst, crate::disassemble(GFX, &written).expect("what the encoder wrote")))
 }

@@ -3,9 +3,9 @@
 //! The encoder's own rules (`operands.rs`) define validity; if they allow too much, the assembler reports it.
 
 use super::GFX;
-use crate::isa::instruction::*;
-use crate::isa::*;
-use crate::target::WaveSize;
+use crate::instruction::*;
+use crate::*;
+use dovetail_base::target::WaveSize;
 
 /// Pseudorandom numbers, the same in every run (xorshift).
 pub(super) struct Random(pub(super) u64);

@@ -1,9 +1,9 @@
 //! Anything that the hardware could not execute as intended is an error that names the operand, and emits nothing.
 
 use super::GFX;
-use crate::isa::instruction::*;
-use crate::isa::*;
-use crate::target::WaveSize;
+use crate::instruction::*;
+use crate::*;
+use dovetail_base::target::WaveSize;
 
 fn refused(inst: &Instruction) -> String {
     let mut out = vec![7];

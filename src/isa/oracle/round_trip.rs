@@ -2,9 +2,9 @@
 
 use super::random::{Random, instructions};
 use super::{GFX, llvm};
-use crate::isa::instruction::{Fields, VectorForm};
-use crate::isa::{Instruction, Op, OperandKind, Src, disassemble, encode};
-use crate::target::WaveSize;
+use crate::instruction::{Fields, VectorForm};
+use crate::{Instruction, Op, OperandKind, Src, disassemble, encode};
+use dovetail_base::target::WaveSize;
 use std::collections::BTreeMap;
 
 /// Rounds over the whole table.

@@ -9,17 +9,17 @@ macro_rules! rows {
     ($($op:ident $format:ident $number:literal $name:literal
        [$($dst:ident)*] [$($src:ident)*] $latency:ident [$($of:ident)*] $(=> $atomic:ident)?;)*) => {
         /// One row for each operation.
-        pub(crate) static ROWS: &[$crate::isa::OpcodeRow] = &[$(
-            $crate::isa::OpcodeRow {
-                op: $crate::isa::Op::$op,
-                format: $crate::isa::Format::$format,
+        pub(crate) static ROWS: &[$crate::OpcodeRow] = &[$(
+            $crate::OpcodeRow {
+                op: $crate::Op::$op,
+                format: $crate::Format::$format,
                 number: $number,
                 mnemonic: $name,
-                dst: &[$($crate::isa::OperandKind::$dst,)*],
-                src: &[$($crate::isa::OperandKind::$src,)*],
-                latency: $crate::isa::Latency::$latency,
-                traits: $crate::isa::Traits::NONE$(.or($crate::isa::Traits::$of))*,
-                atomic: &[$($crate::isa::MachineAtomic::$atomic)?],
+                dst: &[$($crate::OperandKind::$dst,)*],
+                src: &[$($crate::OperandKind::$src,)*],
+                latency: $crate::Latency::$latency,
+                traits: $crate::Traits::NONE$(.or($crate::Traits::$of))*,
+                atomic: &[$($crate::MachineAtomic::$atomic)?],
             },
         )*];
     };

@@ -1,14 +1,14 @@
 //! What a recipe needs, in order, with parts that are interfaces only.
 
 use super::*;
-use crate::error::{ErrorKind, FullCompile};
-use crate::metadata::interface::{
+use Stage::{Compute, Fragment, Vertex};
+use VariantOrder::{AfterParts, WithParts};
+use dovetail_base::error::{ErrorKind, FullCompile};
+use dovetail_base::target::{Gpu, WaveSize};
+use dovetail_metadata::interface::{
     ComponentType, ComputeInterface, FragmentInput, FragmentInterface, ParamSource, Semantic, StageKind,
     VertexInterface, VertexParam,
 };
-use crate::target::{Gpu, WaveSize};
-use Stage::{Compute, Fragment, Vertex};
-use VariantOrder::{AfterParts, WithParts};
 
 /// A part; its entry point is its name.
 struct Part(StageInterface);

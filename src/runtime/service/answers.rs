@@ -2,12 +2,12 @@
 
 use super::io::Io;
 use super::job::JobOutcome;
-use crate::cache::Key;
-use crate::error::{Context as _, Error, Result};
-use crate::fallible;
-use crate::frame::Bytes;
-use crate::link::Object;
-use crate::wire::{Ask, MAX_MODULE, PartAnswer, Tell, Verdict};
+use dovetail_base::error::{Context as _, Error, Result};
+use dovetail_base::fallible;
+use dovetail_base::frame::Bytes;
+use dovetail_cache::Key;
+use dovetail_link::Object;
+use dovetail_wire::{Ask, MAX_MODULE, PartAnswer, Tell, Verdict};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

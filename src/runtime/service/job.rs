@@ -1,9 +1,9 @@
 //! Jobs for a service: find a part, compile a whole pipeline, compile better code.
 
-use crate::cache::Key;
-use crate::error::{Error, Result};
-use crate::link::Object;
-use crate::wire::{Ask, Priority, Verdict};
+use dovetail_base::error::{Error, Result};
+use dovetail_cache::Key;
+use dovetail_link::Object;
+use dovetail_wire::{Ask, Priority, Verdict};
 use std::sync::Arc;
 
 /// The next step of a job.

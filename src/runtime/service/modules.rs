@@ -1,8 +1,8 @@
 //! Modules by digest, for a service that requests one: kept as long as a shader needs it, once for all shaders.
 
-use crate::compile::request::ModuleDigest;
-use crate::error::Result;
-use crate::fallible;
+use dovetail_base::error::Result;
+use dovetail_base::fallible;
+use dovetail_compile::request::ModuleDigest;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 

@@ -1,7 +1,7 @@
 //! Jobs without an answer that were requested from the service, or will be when it is reachable.
 
 use super::job::ServiceJob;
-use crate::wire::{Ask, Priority};
+use dovetail_wire::{Ask, Priority};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};

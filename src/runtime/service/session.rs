@@ -2,8 +2,8 @@
 
 use super::super::context::Shared;
 use super::desk::Desk;
-use crate::error::{Error, Result};
-use crate::wire::{Arrival, Ask, Cached, Connection, Hello, PROTOCOLS, REQUEST_SCHEMA, Tell};
+use dovetail_base::error::{Error, Result};
+use dovetail_wire::{Arrival, Ask, Cached, Connection, Hello, PROTOCOLS, REQUEST_SCHEMA, Tell};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};

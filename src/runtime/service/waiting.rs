@@ -38,8 +38,8 @@ impl Waiting {
 mod tests {
     use super::super::job::{JobOutcome, JobStep};
     use super::*;
-    use crate::error::Result;
-    use crate::wire::{Ask, Priority};
+    use dovetail_base::error::Result;
+    use dovetail_wire::{Ask, Priority};
 
     struct Numbered(u64);
 

@@ -2,7 +2,7 @@
 //! too many bytes of answers unread. What does not fit is held back; the most urgent is sent first, and what a thread
 //! waits for at once.
 
-use crate::wire::Priority;
+use dovetail_wire::Priority;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 

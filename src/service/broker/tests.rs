@@ -5,11 +5,11 @@ use super::super::dispatch::HUNGER_PAUSE;
 use super::super::events::{Compiled, Lookup};
 use super::super::journal::{Decided, Row};
 use super::*;
-use crate::compile::request::{CompilerId, KnownState, Module, StageRequest, TuningOptions};
-use crate::error::{Death, Result};
-use crate::link::Placement;
-use crate::state::PipelineState;
-use crate::target::{Gpu, Stage as ShaderStage, WaveSize};
+use dovetail_base::error::{Death, Result};
+use dovetail_base::target::{Gpu, Stage as ShaderStage, WaveSize};
+use dovetail_compile::request::{CompilerId, KnownState, Module, StageRequest, TuningOptions};
+use dovetail_link::Placement;
+use dovetail_state::PipelineState;
 use std::time::Duration;
 
 const ONE: ClientId = ClientId(1);
@@ -76,7 +76,7 @@ impl World {
 
     fn ask(&mut self, client: ClientId, n: u32, class: Priority) -> Key {
         let request = self.request(n);
-        let key = crate::keys::stage(&request, &self.broker.facts.compiler).unwrap();
+        let key = dovetail_pipeline::keys::stage(&request, &self.broker.facts.compiler).unwrap();
         let (id, inline, cached_only) = (n.into(), false, false);
         let ask = StageAsk { id, request, class, inline, cached_only };
         self.happens(BrokerEvent::Asked(client, Box::new(Ask::Stage(ask))));

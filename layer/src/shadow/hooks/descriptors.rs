@@ -5,7 +5,7 @@ use crate::read::list;
 use crate::shadow::descriptors;
 use crate::shadow::objects::{Objects, Set, Template};
 use ash::vk;
-use dovetail::capture::DefinitionSource;
+use dovetail_capture::DefinitionSource;
 use std::ffi::c_void;
 
 const OK: vk::Result = vk::Result::SUCCESS;

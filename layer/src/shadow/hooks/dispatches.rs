@@ -8,7 +8,7 @@ use crate::shadow::plan::{Grid, Samplers};
 use crate::shadow::reason::Reason;
 use crate::shadow::tracker::Asked;
 use ash::vk;
-use dovetail::capture::DefinitionSource;
+use dovetail_capture::DefinitionSource;
 
 /// Passes on a dispatch or draw, between its copies if it is sampled.
 ///

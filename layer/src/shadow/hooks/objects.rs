@@ -6,7 +6,7 @@ use crate::read::list;
 use crate::shadow::objects::{Buffer, BufferView, Image, ImageView};
 use crate::shadow::reason::Reason;
 use ash::vk;
-use dovetail::state::Swizzle;
+use dovetail_state::Swizzle;
 use std::sync::Arc;
 
 const OK: vk::Result = vk::Result::SUCCESS;

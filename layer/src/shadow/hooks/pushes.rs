@@ -7,7 +7,7 @@ use crate::shadow::descriptors::{self, Writes};
 use crate::shadow::log::{Log, first};
 use crate::shadow::objects::Set;
 use ash::vk;
-use dovetail::capture::DefinitionSource;
+use dovetail_capture::DefinitionSource;
 use std::ffi::c_void;
 
 /// Writes pushed descriptors into the set that they replace.

@@ -1,9 +1,9 @@
 //! Every arithmetic operation at every width it supports.
 
 use super::{assembly, compiles, compute, has};
-use crate::error::ErrorKind;
-use crate::ir::{AluOp, Bits, FpFlags, Op, Sig, Type};
-use crate::target::WaveSize;
+use dovetail_base::error::ErrorKind;
+use dovetail_base::target::WaveSize;
+use dovetail_ir::{AluOp, Bits, FpFlags, Op, Sig, Type};
 
 const WIDTHS: [Bits; 4] = [Bits::B8, Bits::B16, Bits::B32, Bits::B64];
 const FLOATS: [Bits; 3] = [Bits::B16, Bits::B32, Bits::B64];
@@ -21,7 +21,7 @@ const NO_DOUBLE: [AluOp; 8] = [
     AluOp::FQuantize16,
 ];
 
-fn one(op: AluOp, args: &[Type], ty: Type) -> crate::ir::Shader {
+fn one(op: AluOp, args: &[Type], ty: Type) -> dovetail_ir::Shader {
     compute(WaveSize::W32, args, |b, _, v| vec![b.value(Op::Alu(op, FpFlags::NONE), v, ty)])
 }
 

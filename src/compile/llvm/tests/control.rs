@@ -1,15 +1,15 @@
 //! Control flow, order, modes, and errors for bad shaders.
 
 use super::{assembly, compiles, compute, has, llvm_tool, params, shader, store};
-use crate::compile::llvm::emit::emit_object;
-use crate::compile::request::TuningOptions;
-use crate::error::{ErrorKind, FullCompile};
-use crate::ir::watch::Unwatched;
-use crate::ir::{
+use crate::emit::emit_object;
+use dovetail_base::error::{ErrorKind, FullCompile};
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::watch::Unwatched;
+use dovetail_ir::{
     Access, Align, AluOp, AmdOp, BlockCall, BufferKind, Builder, DenormMode, FenceOrder, LaneOp, Local, MemoryClasses,
     Merge, Op, RegClass, RoundMode, Scope, Shader, Terminator, Type,
 };
-use crate::target::{Gpu, Stage, WaveSize};
 
 #[test]
 fn a_loop_carries_values() {
@@ -150,7 +150,7 @@ fn clocks() {
 
 #[test]
 fn a_vertex_body_exports_and_returns() {
-    use crate::ir::ExportTarget;
+    use dovetail_ir::ExportTarget;
     let mut args = vec![(RegClass::Sgpr, Type::B32); 4];
     args.extend(vec![(RegClass::Vgpr, Type::B32); 8]);
     let mut shader = shader(Stage::Vertex, WaveSize::W64, &args, &[RegClass::Vgpr; 3]);

@@ -1,8 +1,8 @@
 //! Features of fragment shaders only.
 
 use super::{compiles, has, params, shader};
-use crate::ir::{AmdOp, Bits, Builder, ExportTarget, Op, RegClass, Shader, Terminator, Type, Value};
-use crate::target::{Stage, WaveSize};
+use dovetail_base::target::{Stage, WaveSize};
+use dovetail_ir::{AmdOp, Bits, Builder, ExportTarget, Op, RegClass, Shader, Terminator, Type, Value};
 
 /// The sixteen hardware inputs, after user data and the primitive mask in s2.
 fn fragment(wave: WaveSize, returns: &[RegClass], body: impl FnOnce(&mut Builder<'_>, &[Value])) -> Shader {
@@ -35,10 +35,10 @@ fn attributes_are_interpolated() {
 fn discarded_pixels_leave_and_helpers_know_it() {
     let shader = fragment(WaveSize::W64, &[RegClass::Vgpr], |b, p| {
         let zero = b.c32(0);
-        let dark = b.alu(crate::ir::AluOp::FOLt, &[p[11], zero]);
+        let dark = b.alu(dovetail_ir::AluOp::FOLt, &[p[11], zero]);
         b.effect(Op::DemoteIf, &[dark]);
         let helper = b.value(Op::IsHelper, &[], Type::B1);
-        let n = b.convert(crate::ir::AluOp::ZExt, helper, Type::B32);
+        let n = b.convert(dovetail_ir::AluOp::ZExt, helper, Type::B32);
         b.terminate(Terminator::Return(&[n]));
     });
     has(&compiles(&shader), &["s_andn2_b64", "exp null off, off, off, off done vm"]);
@@ -66,10 +66,10 @@ fn every_export_target() {
 #[test]
 fn returned_shapes_fill_registers_in_order() {
     let shader = fragment(WaveSize::W64, &[RegClass::Vgpr; 4], |b, p| {
-        let half = b.convert(crate::ir::AluOp::FConv, p[11], Type::B16);
+        let half = b.convert(dovetail_ir::AluOp::FConv, p[11], Type::B16);
         let pair = b.compose(&[p[12], p[13]]);
         let wide = b.bitcast(pair, Type::B64);
-        let truth = b.alu(crate::ir::AluOp::IEq, &[p[15], p[16]]);
+        let truth = b.alu(dovetail_ir::AluOp::IEq, &[p[15], p[16]]);
         b.terminate(Terminator::Return(&[p[10], half, wide, truth]));
     });
     let text = compiles(&shader);

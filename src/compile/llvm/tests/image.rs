@@ -1,11 +1,11 @@
 //! Image instructions in every form.
 
 use super::{assembly, compiles, has, params, shader, store};
-use crate::ir::{
+use dovetail_base::target::{Stage, WaveSize};
+use dovetail_ir::{
     Access, AmdOp, AtomicOp, Bits, Builder, LodMode, MimgDim, MimgInst, MimgOp, Op, RegClass, Shader, Terminator, Type,
     Value,
 };
-use crate::target::{Stage, WaveSize};
 
 const DIMS: [MimgDim; 8] = [
     MimgDim::D1,

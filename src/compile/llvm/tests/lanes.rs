@@ -1,8 +1,8 @@
 //! Cross-lane operations, in both wave sizes.
 
 use super::{compiles, compute, has, params, shader};
-use crate::ir::{AmdOp, Bits, Builder, LaneOp, Op, RegClass, Shader, Terminator, Type};
-use crate::target::{Stage, WaveSize};
+use dovetail_base::target::{Stage, WaveSize};
+use dovetail_ir::{AmdOp, Bits, Builder, LaneOp, Op, RegClass, Shader, Terminator, Type};
 
 const WAVES: [WaveSize; 2] = [WaveSize::W32, WaveSize::W64];
 const DPP: LaneOp = LaneOp::Dpp { ctrl: 0x111, row_mask: 15, bank_mask: 15, bound_zero: false };
@@ -72,7 +72,7 @@ fn derivatives_run_with_helper_lanes() {
     let quad = |ctrl| Op::Target(AmdOp::Lane(LaneOp::Dpp { ctrl, row_mask: 15, bank_mask: 15, bound_zero: true }));
     let right = b.value(quad(0x55), &[x, x], Type::B32);
     let left = b.value(quad(0), &[x, x], Type::B32);
-    let d = b.alu(crate::ir::AluOp::FSub, &[right, left]);
+    let d = b.alu(dovetail_ir::AluOp::FSub, &[right, left]);
     let d = b.value(Op::Target(AmdOp::Lane(LaneOp::Wqm)), &[d], Type::B32);
     b.terminate(Terminator::Return(&[d]));
     has(&compiles(&shader), &["s_wqm_b64", "quad_perm:[1,1,1,1]"]);

@@ -1,11 +1,11 @@
 //! Memory of every class, in every shape and alignment.
 
 use super::{compiles, compute, has, params, shader, store};
-use crate::ir::{
+use dovetail_base::target::{Stage, WaveSize};
+use dovetail_ir::{
     Access, Align, AluOp, AmdOp, AtomicOp, Bits, BufferKind, Builder, ConstTable, Local, Op, RegClass, Shader,
     Terminator, Type, Value,
 };
-use crate::target::{Stage, WaveSize};
 
 const PLAIN: Access = Access::PLAIN;
 const COHERENT: Access = Access { coherent: true, ..PLAIN };
@@ -176,7 +176,7 @@ fn scratch_and_tables() {
         let p = params(&shader);
         let local = shader.add_local(Local { name: "a".into(), bytes: 1000, align: Align::A16 });
         shader.tables.push(ConstTable { bytes: (0..=255).collect(), align: Align::A16 });
-        let table = crate::ir::ConstTableId(0);
+        let table = dovetail_ir::ConstTableId(0);
         let mut b = Builder::new(&mut shader, Shader::ENTRY);
         let x = b.value(Op::ConstLoad { table, align: Align::A4 }, &[p[2]], ty);
         b.effect(Op::LocalStore { local, align: Align::A4 }, &[p[2], x]);

@@ -7,18 +7,18 @@ mod image;
 mod lanes;
 mod memory;
 mod object;
-mod whole;
 
 use super::emit::{emit_assembly, emit_object};
-use crate::compile::passes;
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::watch::Unwatched;
-use crate::ir::{
+use dovetail_base::error::Result;
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::watch::Unwatched;
+use dovetail_ir::{
     Access, Align, AluOp, ArgRole, Builder, EntryArg, LowerInfo, Op, RegClass, Shader, ShaderLevel, Terminator, Type,
     Value,
 };
-use crate::target::{Gpu, Stage, WaveSize};
+use dovetail_passes as passes;
+use dovetail_testing::llvm_tool;
 
 /// A shader to be filled: user data in s0 to s3, then the test's own arguments.
 pub(super) fn shader(stage: Stage, wave: WaveSize, args: &[(RegClass, Type)], returns: &[RegClass]) -> Shader {
@@ -115,14 +115,4 @@ pub(super) fn has(text: &str, wanted: &[&str]) {
     for w in wanted {
         assert!(text.contains(w), "no `{w}` in\n{text}");
     }
-}
-
-/// Output of an LLVM tool for some bytes; it must not complain.
-pub(super) fn llvm_tool(tool: &str, args: &[&str], bytes: &[u8]) -> String {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), bytes).unwrap();
-    let out = std::process::Command::new(tool).args(args).arg(file.path()).output().unwrap();
-    let (text, errors) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-    assert!(out.status.success() && errors.is_empty(), "{tool}: {errors}\n{text}");
-    text.into_owned()
 }

@@ -1,18 +1,18 @@
 //! LLVM's objects, read into machine code.
 
 use super::{compute, store};
-use crate::compile::backend::{MachineCode, PatchTarget};
-use crate::compile::llvm::emit::emit_object;
-use crate::compile::llvm::object::read;
-use crate::compile::request::TuningOptions;
-use crate::error::{ErrorKind, Result};
-use crate::ir::watch::Unwatched;
-use crate::ir::{Align, AluOp, ConstTable, ConstTableId, Local, Op, Shader, Terminator, Type};
-use crate::metadata::interface::{ComputeInterface, StageInterface, StageKind, VertexInterface};
-use crate::metadata::schema::MetadataKey;
-use crate::reloc::kind::RelocKind;
-use crate::reloc::symbol::LinkSymbol;
-use crate::target::{Gpu, Stage, WaveSize};
+use crate::emit::emit_object;
+use crate::object::read;
+use dovetail_base::error::{ErrorKind, Result};
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::watch::Unwatched;
+use dovetail_ir::{Align, AluOp, ConstTable, ConstTableId, Local, Op, Shader, Terminator, Type};
+use dovetail_metadata::interface::{ComputeInterface, StageInterface, StageKind, VertexInterface};
+use dovetail_metadata::schema::MetadataKey;
+use dovetail_passes::backend::{MachineCode, PatchTarget};
+use dovetail_reloc::kind::RelocKind;
+use dovetail_reloc::symbol::LinkSymbol;
 
 fn interface(stage: Stage) -> StageInterface {
     StageInterface {
@@ -45,7 +45,7 @@ fn object() -> Vec<u8> {
     let params = shader.block(Shader::ENTRY).params.clone();
     shader.blocks[0].insts.clear();
     shader.blocks[0].end.clear();
-    let mut b = crate::ir::Builder::new(&mut shader, Shader::ENTRY);
+    let mut b = dovetail_ir::Builder::new(&mut shader, Shader::ENTRY);
     let reloc = b.value(Op::Reloc(symbol), &[], Type::B32);
     let value = b.value(Op::ConstLoad { table: ConstTableId(0), align: Align::A4 }, &[params[1]], Type::B32);
     let sum = b.alu(AluOp::IAdd, &[reloc, value]);

@@ -7,11 +7,11 @@
 
 use super::output::{Output, fixed_pair};
 use super::registers::{RegSet, class_of};
-use crate::compile::native::mir::{Operand, OperandValue, PhysReg, RegisterClass};
-use crate::error::{Error, Result};
-use crate::ir::SymbolId;
-use crate::isa::Op;
-use crate::workspace::{List, filled};
+use crate::mir::{Operand, OperandValue, PhysReg, RegisterClass};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::SymbolId;
+use dovetail_isa::Op;
 
 /// The source of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -251,7 +251,7 @@ fn exchange(a: PhysReg, b: PhysReg, out: &mut Output) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::native::mir::{MachineInst, Opcode};
+    use crate::mir::{MachineInst, Opcode};
     use proptest::prelude::*;
 
     /// The contents of the registers after the moves, if each register first held its own number; SCC counts as a

@@ -4,9 +4,9 @@ use super::copies::CopySource;
 use super::registers::{RegSet, class_of};
 use super::room::Result;
 use super::walk::{LIVES_ON, Walk};
-use crate::compile::native::liveness::args_at_end;
-use crate::compile::native::mir::{BlockId, Operand, RegisterClass, Val};
-use crate::error::Error;
+use crate::liveness::args_at_end;
+use crate::mir::{BlockId, Operand, RegisterClass, Val};
+use dovetail_base::error::Error;
 
 impl Walk<'_> {
     /// Before a block's tail: copies the arguments of its only edge, and moves values that live on back to their homes.

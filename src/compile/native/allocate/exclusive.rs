@@ -7,10 +7,10 @@
 //! that lives on the other side could be.
 
 use super::registers::{RegSet, RegisterLimits, class_of};
-use crate::compile::native::liveness::Liveness;
-use crate::compile::native::mir::{BlockId, MachineFunction, Operand, PhysReg, RegisterClass, Val, classes, runs};
-use crate::error::{Error, Result};
-use crate::workspace::{List, filled};
+use crate::liveness::Liveness;
+use crate::mir::{BlockId, MachineFunction, Operand, PhysReg, RegisterClass, Val, classes, runs};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::{List, filled};
 use smallvec::SmallVec;
 
 /// Exclusive values that one run names, and that therefore need consecutive registers; or a single exclusive value.

@@ -5,11 +5,9 @@
 //! register of its place in the run; the first member that gets a register decides the base of the run.
 
 use super::registers::RegSet;
-use crate::compile::native::mir::{
-    BlockId, Extra, MachineFunction, MachineInst, Opcode, Operand, PhysReg, Pseudo, Val, runs,
-};
-use crate::isa::Op;
-use crate::workspace::{List, filled};
+use crate::mir::{BlockId, Extra, MachineFunction, MachineInst, Opcode, Operand, PhysReg, Pseudo, Val, runs};
+use dovetail_base::workspace::{List, filled};
+use dovetail_isa::Op;
 
 /// The place of a value in a run of uses.
 #[derive(Clone, Copy, Debug)]

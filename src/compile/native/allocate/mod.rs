@@ -22,14 +22,14 @@ mod spill;
 mod walk;
 
 #[cfg(test)]
-pub(in crate::compile::native) mod tests;
+pub(crate) mod tests;
 
 pub use registers::{MaskPlaces, RegSet, RegisterLimits, class_of};
 
 use super::liveness::Liveness;
 use super::mir::{MachineBlock, MachineFunction, Operand, OperandValue, PhysReg, RegisterClass};
-use crate::error::{Error, ErrorKind, Result};
-use crate::workspace::{List, filled};
+use dovetail_base::error::{Error, ErrorKind, Result};
+use dovetail_base::workspace::{List, filled};
 use masks::{Fewer, MaskRoom};
 use output::Output;
 use pressure::Goal;

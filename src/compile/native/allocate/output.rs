@@ -1,8 +1,8 @@
 //! The code that allocation writes: instructions in physical form, each with the original that it stands for.
 
-use crate::compile::native::mir::{Extra, MachineInst, Opcode, Operand, PhysReg};
-use crate::isa::Op;
-use crate::workspace::List;
+use crate::mir::{Extra, MachineInst, Opcode, Operand, PhysReg};
+use dovetail_base::workspace::List;
+use dovetail_isa::Op;
 
 /// Instructions written so far.
 #[derive(Debug, Default)]

@@ -4,11 +4,11 @@ use super::exclusive::in_place;
 use super::registers::{RegSet, base, class_of};
 use super::room::{Need, Result, Stop};
 use super::walk::{LIVES_ON, Walk};
-use crate::compile::native::mir::classes::{Wants, alignment};
-use crate::compile::native::mir::{BlockId, MachineInst, Operand, OperandValue, PhysReg, RegisterClass, runs};
-use crate::error::Error;
-use crate::isa::{Format, OperandKind};
-use crate::target::WaveSize;
+use crate::mir::classes::{Wants, alignment};
+use crate::mir::{BlockId, MachineInst, Operand, OperandValue, PhysReg, RegisterClass, runs};
+use dovetail_base::error::Error;
+use dovetail_base::target::WaveSize;
+use dovetail_isa::{Format, OperandKind};
 use smallvec::SmallVec;
 
 /// Limit for the number of times that room is made for one instruction.
@@ -335,7 +335,7 @@ impl Walk<'_> {
     /// that uses it.
     fn place_in_run(
         &mut self,
-        val: crate::compile::native::mir::Val,
+        val: crate::mir::Val,
         k: u16,
         count: u16,
         class: RegisterClass,

@@ -7,13 +7,13 @@
 //! use.
 
 use super::hints::Hints;
-use crate::compile::native::liveness::{Liveness, args_at_end};
-use crate::compile::native::mir::{
+use crate::liveness::{Liveness, args_at_end};
+use crate::mir::{
     BlockId, MachineFunction, MachineInst, Opcode, Operand, OperandValue, Pseudo, RegisterClass, Val, runs,
 };
-use crate::isa::{Format, Op};
-use crate::target::WaveSize;
-use crate::workspace::{List, filled};
+use dovetail_base::target::WaveSize;
+use dovetail_base::workspace::{List, filled};
+use dovetail_isa::{Format, Op};
 use smallvec::SmallVec;
 
 /// Numbers of registers that values may have at once.

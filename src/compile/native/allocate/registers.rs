@@ -1,7 +1,7 @@
 //! The register files, and sets of registers.
 
-use crate::compile::native::mir::{PhysReg, RegisterClass};
-use crate::isa::Isa;
+use crate::mir::{PhysReg, RegisterClass};
+use dovetail_isa::Isa;
 
 /// A set of registers by operand code: scalar registers are below 256, vector registers from there on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

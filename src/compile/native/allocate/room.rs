@@ -3,10 +3,10 @@
 use super::copies::CopySource;
 use super::registers::{RegSet, base};
 use super::walk::{LIVES_ON, Walk};
-use crate::compile::native::mir::classes::alignment;
-use crate::compile::native::mir::{BlockId, Operand, PhysReg, RegisterClass, Val};
-use crate::error::{Error, ErrorKind};
-use crate::workspace::List;
+use crate::mir::classes::alignment;
+use crate::mir::{BlockId, Operand, PhysReg, RegisterClass, Val};
+use dovetail_base::error::{Error, ErrorKind};
+use dovetail_base::workspace::List;
 use smallvec::SmallVec;
 
 /// The run of registers that an instruction needs and that is not free.

@@ -3,9 +3,9 @@
 //! A value has its place from the first instruction where it lives to the last one in the order of the code, also where it
 //! does not live in between. This is enough to share most places, and takes one walk over the code.
 
-use crate::compile::native::liveness::Liveness;
-use crate::compile::native::mir::{MachineFunction, Operand, Val};
-use crate::workspace::{List, filled};
+use crate::liveness::Liveness;
+use crate::mir::{MachineFunction, Operand, Val};
+use dovetail_base::workspace::{List, filled};
 
 /// By value: the first and the last point of the code at which it lives. Instruction n has three points: `2 * n`,
 /// before its operands are loaded; `2 * n + 1`, their loads; and `2 * n + 2`, where its results are stored, which is

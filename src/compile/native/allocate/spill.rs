@@ -7,14 +7,14 @@
 use super::pressure::{Goal, Leaving, choose, constant_of};
 use super::registers::RegisterLimits;
 use super::slots::Spans;
-use crate::compile::native::liveness::Liveness;
-use crate::compile::native::mir::{
+use crate::liveness::Liveness;
+use crate::mir::{
     BlockId, Edge, Extra, MachineBlock, MachineFunction, MachineInst, MachineValue, Opcode, Operand, OperandValue,
     PhysReg, Pseudo, RegisterClass, Val,
 };
-use crate::isa::Op;
-use crate::isa::instruction::CachePolicy;
-use crate::workspace::{List, filled};
+use dovetail_base::workspace::{List, filled};
+use dovetail_isa::Op;
+use dovetail_isa::instruction::CachePolicy;
 use smallvec::{SmallVec, smallvec};
 
 /// A function with the stores and loads of its spilled values.

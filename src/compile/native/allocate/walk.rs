@@ -14,15 +14,15 @@ use super::output::Output;
 use super::registers::{RegSet, class_of};
 use super::room::Need;
 use super::room::{Result, Stop};
-use crate::compile::native::liveness::{Liveness, args_at_end, args_at_start};
-use crate::compile::native::mir::classes::alignment;
-use crate::compile::native::mir::{
+use crate::liveness::{Liveness, args_at_end, args_at_start};
+use crate::mir::classes::alignment;
+use crate::mir::{
     BlockId, Cond, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo,
     RegisterClass, Term, Val,
 };
-use crate::error::Error;
-use crate::isa::Traits;
-use crate::workspace::{List, filled};
+use dovetail_base::error::Error;
+use dovetail_base::workspace::{List, filled};
+use dovetail_isa::Traits;
 use smallvec::SmallVec;
 
 /// The last use, in [`Walk::end`], of a value that is used after the block.

@@ -1,7 +1,7 @@
 //! What a location of allocated code may hold.
 
-use crate::compile::native::mir::{Operand, OperandValue, Val};
-use crate::ir::SymbolId;
+use crate::mir::{Operand, OperandValue, Val};
+use dovetail_ir::SymbolId;
 
 /// A content that a location may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,10 @@
 use super::held::HeldValue;
 use super::state::{PointState, StorageLocation};
 use super::{Check, reg_of};
-use crate::compile::native::mir::{
-    Extra, MachineBlock, MachineInst, Opcode, Operand, OperandValue, PhysReg, RegisterClass,
-};
-use crate::error::{Error, Result};
-use crate::isa::Op;
-use crate::target::WaveSize;
+use crate::mir::{Extra, MachineBlock, MachineInst, Opcode, Operand, OperandValue, PhysReg, RegisterClass};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_isa::Op;
 
 impl Check<'_> {
     /// Executes the inserted instruction at `at`; returns how many instructions this consumed.

@@ -19,8 +19,8 @@ use super::mir::{
     BlockId, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo, RegisterClass,
     Term, Val,
 };
-use crate::error::{Context, Error, Result};
-use crate::isa::Op;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_isa::Op;
 use held::HeldValue;
 use state::{PointState, StorageLocation};
 

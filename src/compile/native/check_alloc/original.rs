@@ -4,12 +4,12 @@
 use super::held::HeldValue;
 use super::state::{PointState, StorageLocation};
 use super::{Check, reg_of, same_form};
-use crate::compile::native::allocate::class_of;
-use crate::compile::native::mir::classes::{Wants, alignment};
-use crate::compile::native::mir::{MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo, Val, runs};
-use crate::error::{Error, Result};
-use crate::isa::{Format, OperandKind, Traits};
-use crate::target::WaveSize;
+use crate::allocate::class_of;
+use crate::mir::classes::{Wants, alignment};
+use crate::mir::{MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo, Val, runs};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_isa::{Format, OperandKind, Traits};
 
 impl Check<'_> {
     /// Checks an instruction in the state before it.

@@ -2,7 +2,7 @@
 
 use super::held::HeldValue;
 use super::page::{CELLS, Page};
-use crate::compile::native::mir::{Operand, OperandValue, PhysReg, Val};
+use crate::mir::{Operand, OperandValue, PhysReg, Val};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 

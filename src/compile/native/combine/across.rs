@@ -1,9 +1,9 @@
 //! Folds moves between lanes into the instructions that use their results.
 
 use super::Combine;
-use crate::compile::native::mir::Extra;
-use crate::compile::native::mir::sources::mirrored;
-use crate::isa::{Format, Op, Traits};
+use crate::mir::Extra;
+use crate::mir::sources::mirrored;
+use dovetail_isa::{Format, Op, Traits};
 
 impl Combine<'_> {
     /// A vector operation on the result of a `v_mov` with DPP reads the other lane itself.

@@ -1,10 +1,10 @@
 //! Bit fields, and conversions of parts of registers.
 
 use super::{Combine, Operands, low_bits, with_constant};
-use crate::compile::native::mir::sources::PLAIN;
-use crate::compile::native::mir::{Extra, Operand, OperandValue};
-use crate::isa::instruction::Sdwa;
-use crate::isa::{Format, Op};
+use crate::mir::sources::PLAIN;
+use crate::mir::{Extra, Operand, OperandValue};
+use dovetail_isa::instruction::Sdwa;
+use dovetail_isa::{Format, Op};
 
 impl Combine<'_> {
     /// Combines a mask of a shifted value, or the conversion of a part of a value.

@@ -1,9 +1,9 @@
 //! Constants in vector registers: one that is repeated shortly after is not moved to a register again.
 
 use super::Combine;
-use crate::compile::native::mir::{Extra, MachineBlock, OperandValue, RegisterClass, Val};
-use crate::isa::Op;
-use crate::workspace::List;
+use crate::mir::{Extra, MachineBlock, OperandValue, RegisterClass, Val};
+use dovetail_base::workspace::List;
+use dovetail_isa::Op;
 
 /// Most instructions from one move of a constant to the next for which its register is kept.
 const REACH: u32 = 64;

@@ -6,12 +6,12 @@
 
 use super::Combine;
 use super::loads::REACH;
-use crate::compile::native::mir::{
+use crate::mir::{
     Extra, LinkedDescriptor, MachineBlock, MachineInst, Opcode, Operand, OperandValue, Val, run_of, runs,
 };
-use crate::compile::native::widths::SCALAR_LOADS;
-use crate::reloc::symbol::PartLetter;
-use crate::workspace::List;
+use crate::widths::SCALAR_LOADS;
+use dovetail_base::workspace::List;
+use dovetail_reloc::symbol::PartLetter;
 use smallvec::SmallVec;
 
 /// Sizes in dwords of the loads that read several descriptors, the longest first.

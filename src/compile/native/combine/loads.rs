@@ -4,11 +4,11 @@
 //! descriptor is checked as a whole.
 
 use super::Combine;
-use crate::compile::native::mir::{Extra, MachineBlock, MachineInst, Opcode, Operand, OperandValue, Val, run_of, runs};
-use crate::compile::native::widths::SCALAR_LOADS;
-use crate::isa::Op;
-use crate::isa::instruction::CachePolicy;
-use crate::workspace::List;
+use crate::mir::{Extra, MachineBlock, MachineInst, Opcode, Operand, OperandValue, Val, run_of, runs};
+use crate::widths::SCALAR_LOADS;
+use dovetail_base::workspace::List;
+use dovetail_isa::Op;
+use dovetail_isa::instruction::CachePolicy;
 use smallvec::SmallVec;
 
 /// Operations whose neighbours are merged (loads of dwords, loads of descriptors), and the sizes in dwords of the merged

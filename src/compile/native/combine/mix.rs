@@ -2,10 +2,10 @@
 
 use super::signs::{ONE, plain_or};
 use super::{Combine, Operands};
-use crate::compile::native::mir::sources::{PLAIN, is_literal};
-use crate::compile::native::mir::{Extra, MachineBlock, Operand, OperandValue};
-use crate::isa::Op;
-use crate::isa::instruction::Modifiers;
+use crate::mir::sources::{PLAIN, is_literal};
+use crate::mir::{Extra, MachineBlock, Operand, OperandValue};
+use dovetail_isa::Op;
+use dovetail_isa::instruction::Modifiers;
 
 /// Operations that `v_fma_mix` can replace.
 const MIXED: [Op; 5] = [Op::VFmaF32, Op::VMulF32, Op::VAddF32, Op::VSubF32, Op::VSubrevF32];

@@ -25,8 +25,8 @@ mod tests;
 use super::mir::{
     self, Cond, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, Term, Val,
 };
-use crate::isa::Op;
-use crate::workspace::{List, filled};
+use dovetail_base::workspace::{List, filled};
+use dovetail_isa::Op;
 use smallvec::SmallVec;
 
 /// Operands of an instruction.

@@ -5,10 +5,10 @@
 
 use super::signs::plain_or;
 use super::{Combine, Operands};
-use crate::compile::native::mir::sources::PLAIN;
-use crate::compile::native::mir::{Extra, MachineInst, Operand, OperandValue};
-use crate::isa::instruction::{Modifiers, Sdwa};
-use crate::isa::{Format, Op, OperandKind, Src, Traits};
+use crate::mir::sources::PLAIN;
+use crate::mir::{Extra, MachineInst, Operand, OperandValue};
+use dovetail_isa::instruction::{Modifiers, Sdwa};
+use dovetail_isa::{Format, Op, OperandKind, Src, Traits};
 
 /// Selectors of the parts of a register in SDWA forms.
 const LOW: u8 = 4;

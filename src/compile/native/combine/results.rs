@@ -1,9 +1,9 @@
 //! Narrows reads to the results that are used: fewer registers, and less data from memory.
 
 use super::Combine;
-use crate::compile::native::mir::{Extra, MachineInst, Opcode, OperandValue, Val, run_of};
-use crate::compile::native::widths::{FORMAT_LOADS, SCALAR_LOADS, VECTOR_ACCESSES};
-use crate::isa::{Op, Traits};
+use crate::mir::{Extra, MachineInst, Opcode, OperandValue, Val, run_of};
+use crate::widths::{FORMAT_LOADS, SCALAR_LOADS, VECTOR_ACCESSES};
+use dovetail_isa::{Op, Traits};
 use smallvec::SmallVec;
 
 /// Operations that write all of their results, whatever the mask says.

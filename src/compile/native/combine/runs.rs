@@ -5,11 +5,11 @@
 //! made where the last of its members is made. The address of the root table gets two values of its own if only buffers
 //! need it that may be in that table; the linker removes their moves if none is.
 
-use crate::compile::native::mir::{
+use crate::mir::{
     Extra, MachineFunction, MachineInst, MachineValue, Opcode, Operand, OperandValue, RegisterClass, Val, runs,
 };
-use crate::isa::Op;
-use crate::workspace::{Kept, List, filled};
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_isa::Op;
 use rustc_hash::FxHashMap;
 
 /// The values of a run that may be shared.

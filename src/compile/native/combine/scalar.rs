@@ -1,9 +1,9 @@
 //! Scalar instructions: bit fields, shifted sums, copies of EXEC and of M0.
 
 use super::{Combine, Operands, low_bits, with_constant};
-use crate::compile::native::mir::sources::one_literal;
-use crate::compile::native::mir::{Extra, MachineBlock, Operand, OperandValue, PhysReg, runs};
-use crate::isa::{Format, Op};
+use crate::mir::sources::one_literal;
+use crate::mir::{Extra, MachineBlock, Operand, OperandValue, PhysReg, runs};
+use dovetail_isa::{Format, Op};
 
 impl Combine<'_> {
     /// Removes a comparison with 0 if the instruction that made the value has set SCC to the same result; if the value

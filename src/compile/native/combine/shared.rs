@@ -1,8 +1,8 @@
 //! Accesses to workgroup memory: two dwords at distances from one address are one instruction with two offsets.
 
 use super::Combine;
-use crate::compile::native::mir::{Extra, MachineBlock, MachineInst, Opcode, Operand, Pseudo, run_of};
-use crate::isa::{Format, Op, Traits};
+use crate::mir::{Extra, MachineBlock, MachineInst, Opcode, Operand, Pseudo, run_of};
+use dovetail_isa::{Format, Op, Traits};
 use smallvec::SmallVec;
 
 /// Accesses farther apart are not merged, because their values would be live too long.

@@ -1,10 +1,10 @@
 //! Float operands' signs and float results' clamps as modifiers.
 
 use super::Combine;
-use crate::compile::native::mir::sources::PLAIN;
-use crate::compile::native::mir::{Extra, Operand, OperandValue};
-use crate::isa::instruction::{Modifiers, VectorForm};
-use crate::isa::{Format, Op, OperandKind};
+use crate::mir::sources::PLAIN;
+use crate::mir::{Extra, Operand, OperandValue};
+use dovetail_isa::instruction::{Modifiers, VectorForm};
+use dovetail_isa::{Format, Op, OperandKind};
 
 /// A change of a float's sign, and the float to which it applies.
 enum Sign {

@@ -2,12 +2,12 @@
 
 use super::loads::REACH;
 use super::*;
-use crate::compile::native::dead;
-use crate::compile::native::mir::{LinkedDescriptor, PhysReg, RegisterClass, Val, runs};
-use crate::compile::native::tests::writer::Writer;
-use crate::ir::SymbolId;
-use crate::isa::instruction::{CachePolicy, Dpp16};
-use crate::reloc::symbol::PartLetter;
+use crate::dead;
+use crate::mir::{LinkedDescriptor, PhysReg, RegisterClass, Val, runs};
+use crate::tests::writer::Writer;
+use dovetail_ir::SymbolId;
+use dovetail_isa::instruction::{CachePolicy, Dpp16};
+use dovetail_reloc::symbol::PartLetter;
 
 const NEGATIVE: u32 = 0x8000_0000;
 

@@ -1,8 +1,8 @@
 //! Merges two integer operations into one instruction with three sources (`v_add3`, `v_lshl_add`, …).
 
 use super::{Combine, Operands};
-use crate::compile::native::mir::{Extra, MachineInst, Operand};
-use crate::isa::Op;
+use crate::mir::{Extra, MachineInst, Operand};
+use dovetail_isa::Op;
 
 impl Combine<'_> {
     /// Combines a sum, shift or logic operation with the operation that made its source.

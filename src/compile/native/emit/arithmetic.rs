@@ -1,12 +1,12 @@
 //! Scalar and vector arithmetic, and interpolation.
 
 use super::operands::{Operands, wrong_extra};
-use crate::compile::native::mir::{Extra, MachineInst};
-use crate::error::{Error, Result};
-use crate::isa::instruction::{
+use crate::mir::{Extra, MachineInst};
+use dovetail_base::error::{Error, Result};
+use dovetail_isa::instruction::{
     Fields, Instruction, InterpFields, Modifiers, ScalarFields, VectorDst, VectorFields, VectorForm,
 };
-use crate::isa::{Isa, Latency, Op, OpcodeRow, OperandKind, Src, Traits};
+use dovetail_isa::{Isa, Latency, Op, OpcodeRow, OperandKind, Src, Traits};
 
 /// SOP1, SOP2, SOPC, SOPK, SOPP.
 pub(super) fn scalar(

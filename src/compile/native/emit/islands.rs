@@ -1,7 +1,7 @@
 //! Branches over more dwords than sixteen bits count: they go by islands, branches between blocks that lead on.
 
-use crate::compile::native::mir::BlockId;
-use crate::rows::Rows;
+use crate::mir::BlockId;
+use dovetail_base::rows::Rows;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 

@@ -5,12 +5,12 @@
 
 use super::islands::Islands;
 use super::pieces;
-use crate::compile::native::code::{Code, Item, Open, dwords};
-use crate::compile::native::mir::{BlockId, Cond, Term};
-use crate::error::{Error, Result};
-use crate::isa::{Assembled, Assembler, Instruction, Isa, Label, Op};
-use crate::rows::Rows;
-use crate::workspace::{Kept, List, filled};
+use crate::code::{Code, Item, Open, dwords};
+use crate::mir::{BlockId, Cond, Term};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_isa::{Assembled, Assembler, Instruction, Isa, Label, Op};
 use rustc_hash::FxHashMap;
 
 /// The dwords of the code, and where the open values are.

@@ -1,16 +1,16 @@
 //! Emits memory accesses and exports from machine IR.
 
 use super::operands::{Operands, wrong_extra};
-use crate::compile::native::code::{Item, Merging, Open};
-use crate::compile::native::mir::{Extra, LinkedDescriptor, MachineFunction, MachineInst};
-use crate::compile::native::widths::SCALAR_LOADS;
-use crate::error::{Error, Result};
-use crate::isa::instruction::{
+use crate::code::{Item, Merging, Open};
+use crate::mir::{Extra, LinkedDescriptor, MachineFunction, MachineInst};
+use crate::widths::SCALAR_LOADS;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::List;
+use dovetail_isa::instruction::{
     Addresses, BufferFields, CachePolicy, DsFields, ExportFields, Fields, FlatFields, ImageFields, Instruction,
     SmemFields,
 };
-use crate::isa::{Format, OpcodeRow, OperandKind, Scalar, Src, Takes, Traits, Vgpr};
-use crate::workspace::List;
+use dovetail_isa::{Format, OpcodeRow, OperandKind, Scalar, Src, Takes, Traits, Vgpr};
 
 /// Operands that a buffer access supports as its scalar offset.
 const SCALAR_OFFSET: Takes = Takes { vector: false, scalar: true, special: false, inline: true, literal: false };
@@ -156,7 +156,7 @@ pub(super) fn image(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mu
     let Extra::Image { dim, dmask, unorm, tfe, d16, nsa, cache } = inst.extra else {
         return Err(wrong_extra(inst));
     };
-    let none = Scalar::Sgpr(crate::isa::Sgpr::new(0).ok_or_else(|| Error::bug("no SGPR"))?);
+    let none = Scalar::Sgpr(dovetail_isa::Sgpr::new(0).ok_or_else(|| Error::bug("no SGPR"))?);
     let mut f = ImageFields {
         data: Vgpr(0),
         addresses: Addresses::new(&[]),

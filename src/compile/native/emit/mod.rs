@@ -23,18 +23,18 @@ mod tests;
 
 use super::code::{Code, Merging, Open};
 use super::mir::{MachineFunction, Operand, OperandValue};
-use crate::compile::backend::{
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::List;
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::{LowerInfo, Shader, SymbolId};
+use dovetail_isa::{Assembled, Register, RegisterSet};
+use dovetail_metadata::interface::ResultSource;
+use dovetail_passes::backend::{
     ConstantData, DataAddress, DataName, FunctionSymbol as Body, MachineCode, Patch, PatchTarget, Results,
 };
-use crate::compile::entry_facts::EntryFacts;
-use crate::compile::request::TuningOptions;
-use crate::error::{Error, Result};
-use crate::ir::{LowerInfo, Shader, SymbolId};
-use crate::isa::{Assembled, Register, RegisterSet};
-use crate::metadata::interface::ResultSource;
-use crate::reloc::kind::RelocKind;
-use crate::reloc::symbol::LinkSymbol;
-use crate::workspace::List;
+use dovetail_passes::entry_facts::EntryFacts;
+use dovetail_reloc::kind::RelocKind;
+use dovetail_reloc::symbol::LinkSymbol;
 
 /// Smallest alignment of a constant table in bytes: tables are read by dwords.
 const TABLE_ALIGN: u32 = 4;

@@ -1,10 +1,10 @@
 //! Converts machine IR operands to instruction operands: registers, constants, values that the linker fills in.
 
-use crate::compile::native::code::Open;
-use crate::compile::native::mir::{MachineInst, Operand, OperandValue, PhysReg, runs};
-use crate::error::{Error, Result};
-use crate::isa::{OperandKind, Scalar, Special, Src, Takes, Vgpr};
-use crate::target::WaveSize;
+use crate::code::Open;
+use crate::mir::{MachineInst, Operand, OperandValue, PhysReg, runs};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_isa::{OperandKind, Scalar, Special, Src, Takes, Vgpr};
 
 /// The error for an instruction whose [`MachineInst::extra`] does not belong to its format.
 pub(super) fn wrong_extra(inst: &MachineInst) -> Error {
@@ -118,7 +118,7 @@ fn split(operands: &[Operand]) -> Option<(OperandValue, &[Operand])> {
     Some((first.first()?.what, &operands[first.len()..]))
 }
 
-fn unallocated(val: crate::compile::native::mir::Val) -> Error {
+fn unallocated(val: crate::mir::Val) -> Error {
     Error::bug(format!("{val} has no register"))
 }
 

@@ -1,11 +1,11 @@
 //! Cuts long blocks into pieces, so that islands of branches fit between them.
 
 use super::islands::Islands;
-use crate::compile::native::code::{Code, CodeBlock, Merging, Open, dwords};
-use crate::compile::native::mir::{BlockId, Term};
-use crate::isa::Op;
-use crate::isa::instruction::{Fields, ScalarFields};
-use crate::workspace::List;
+use crate::code::{Code, CodeBlock, Merging, Open, dwords};
+use crate::mir::{BlockId, Term};
+use dovetail_base::workspace::List;
+use dovetail_isa::Op;
+use dovetail_isa::instruction::{Fields, ScalarFields};
 
 /// Dwords after which a piece ends, at the next place where a block can be cut.
 const LENGTH: usize = 2_000;

@@ -1,12 +1,12 @@
 //! Code that a stage needs around its body: the descriptor of scratch memory, and the rounding mode.
 
-use crate::compile::entry_facts::EntryFacts;
-use crate::compile::native::code::{Code, CodeBlock, Item};
-use crate::compile::native::mir::{MachineFunction, PhysReg, Term};
-use crate::error::{Error, Result};
-use crate::ir::Modes;
-use crate::isa::{Instruction, Isa, Op, Scalar, Sgpr, Src};
-use crate::target::{Stage, WaveSize};
+use crate::code::{Code, CodeBlock, Item};
+use crate::mir::{MachineFunction, PhysReg, Term};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::{Stage, WaveSize};
+use dovetail_ir::Modes;
+use dovetail_isa::{Instruction, Isa, Op, Scalar, Sgpr, Src};
+use dovetail_passes::entry_facts::EntryFacts;
 use smallvec::{SmallVec, smallvec};
 
 /// Byte offset of the scratch descriptor in the global table, whose address's low half is in s0 (isa-gfx10 6).
@@ -42,7 +42,7 @@ pub(super) fn add(function: &MachineFunction, entry: &EntryFacts, modes: &Modes,
     let head: SmallVec<[Item; 8]> = head.into_iter().map(Item::new).collect();
     if !head.is_empty() {
         // The code gets a block of its own: the first block may be a loop's header.
-        code.blocks.insert(0, CodeBlock { items: 0..0, term: Term::Jump(crate::compile::native::mir::BlockId(1)) });
+        code.blocks.insert(0, CodeBlock { items: 0..0, term: Term::Jump(crate::mir::BlockId(1)) });
         code.blocks.iter_mut().skip(1).for_each(|block| block.term = shifted(block.term));
         insert(code, 0, 0, &head);
     }
@@ -51,7 +51,7 @@ pub(super) fn add(function: &MachineFunction, entry: &EntryFacts, modes: &Modes,
 
 /// Shifts targets after a block was inserted at the front.
 fn shifted(term: Term) -> Term {
-    use crate::compile::native::mir::BlockId;
+    use crate::mir::BlockId;
     let next = |id: BlockId| BlockId(id.0 + 1);
     match term {
         Term::Jump(to) => Term::Jump(next(to)),

@@ -1,20 +1,20 @@
 //! Hand-made physical functions: what no code of LLVM's shows.
 
 use super::{assemble, translate};
-use crate::compile::backend::{DataName, MachineCode, PatchTarget};
-use crate::compile::entry_facts::EntryFacts;
-use crate::compile::native::mir::{
+use crate::mir::{
     BlockId, Cond, Extra, LinkedDescriptor, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue,
     PhysReg, Pseudo, Term, Val,
 };
-use crate::compile::native::waits;
-use crate::compile::native::widths::SCALAR_LOADS;
-use crate::error::Result;
-use crate::ir::{Align, ConstTable, LowerInfo, Shader, ShaderLevel};
-use crate::isa::{Isa, Op, RegisterSet, disassemble};
-use crate::reloc::kind::RelocKind;
-use crate::reloc::symbol::PartLetter;
-use crate::target::{Gpu, Stage, WaveSize};
+use crate::waits;
+use crate::widths::SCALAR_LOADS;
+use dovetail_base::error::Result;
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_ir::{Align, ConstTable, LowerInfo, Shader, ShaderLevel};
+use dovetail_isa::{Isa, Op, RegisterSet, disassemble};
+use dovetail_passes::backend::{DataName, MachineCode, PatchTarget};
+use dovetail_passes::entry_facts::EntryFacts;
+use dovetail_reloc::kind::RelocKind;
+use dovetail_reloc::symbol::PartLetter;
 
 const GFX: &Isa = Isa::of(Gpu::Gfx1030);
 

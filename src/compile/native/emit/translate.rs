@@ -2,12 +2,12 @@
 
 use super::operands::{Operands, wrong_extra};
 use super::{arithmetic, memory};
-use crate::compile::native::code::{Code, CodeBlock, Item, Open};
-use crate::compile::native::mir::{Extra, MachineFunction, MachineInst, Opcode, OperandValue, Pseudo};
-use crate::error::{Context, Error, Result};
-use crate::isa::instruction::Instruction;
-use crate::isa::{Format, Op, Scalar, Src};
-use crate::workspace::List;
+use crate::code::{Code, CodeBlock, Item, Open};
+use crate::mir::{Extra, MachineFunction, MachineInst, Opcode, OperandValue, Pseudo};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::workspace::List;
+use dovetail_isa::instruction::Instruction;
+use dovetail_isa::{Format, Op, Scalar, Src};
 
 /// The instructions of a function whose operands all have registers.
 ///

@@ -1,13 +1,13 @@
 //! Register words and counts of a stage, as the hardware wants them before the code runs (pal-abi 6.2): those of
 //! [`EntryFacts`], with what the code needs.
 
-use crate::compile::entry_facts::EntryFacts;
-use crate::compile::native::mir::MachineFunction;
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::metadata::notes::MetadataFields;
-use crate::metadata::registers::{RegisterWords, StageRegisters};
-use crate::metadata::schema::MetadataKey;
+use crate::mir::MachineFunction;
+use dovetail_base::error::Result;
+use dovetail_compile::request::TuningOptions;
+use dovetail_metadata::notes::MetadataFields;
+use dovetail_metadata::registers::{RegisterWords, StageRegisters};
+use dovetail_metadata::schema::MetadataKey;
+use dovetail_passes::entry_facts::EntryFacts;
 
 /// Scratch memory of a lane is a multiple of this many bytes.
 const SCRATCH_UNIT: u32 = 16;

@@ -1,11 +1,11 @@
 //! Removes branches and changes of masks that are not needed with the registers and the code in between as they are.
 
-use crate::compile::native::code::{Code, Item};
-use crate::compile::native::mir::{BlockId, Cond, Term};
-use crate::isa::instruction::{Fields, ScalarFields};
-use crate::isa::{CountedAccess, Instruction, Op, Register, Scalar, Src};
-use crate::target::WaveSize;
-use crate::workspace::{List, filled};
+use crate::code::{Code, Item};
+use crate::mir::{BlockId, Cond, Term};
+use dovetail_base::target::WaveSize;
+use dovetail_base::workspace::{List, filled};
+use dovetail_isa::instruction::{Fields, ScalarFields};
+use dovetail_isa::{CountedAccess, Instruction, Op, Register, Scalar, Src};
 use smallvec::SmallVec;
 
 /// Vector instructions that are run without any lane rather than skipped: a branch that is taken costs more.

@@ -3,9 +3,9 @@
 //! The requirements of a form can be checked only after allocation: `v_fmac` adds to its own result; the second source
 //! of a short form must be a vector register.
 
-use crate::compile::native::mir::sources::mirrored;
-use crate::isa::instruction::{Fields, Modifiers, VectorDst, VectorFields, VectorForm};
-use crate::isa::{Instruction, Isa, Op, Src};
+use crate::mir::sources::mirrored;
+use dovetail_isa::instruction::{Fields, Modifiers, VectorDst, VectorFields, VectorForm};
+use dovetail_isa::{Instruction, Isa, Op, Src};
 
 /// The same instruction in a shorter form.
 pub(super) fn shorter(isa: &'static Isa, inst: &Instruction) -> Option<Instruction> {
@@ -49,9 +49,9 @@ fn fused(isa: &'static Isa, f: &VectorFields) -> Option<Instruction> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::{Sgpr, Vgpr};
-    use crate::target::Gpu;
-    use crate::target::WaveSize;
+    use dovetail_base::target::Gpu;
+    use dovetail_base::target::WaveSize;
+    use dovetail_isa::{Sgpr, Vgpr};
 
     fn text(op: Op, dst: u8, srcs: &[Src]) -> Option<String> {
         let inst = Instruction::vector(Isa::of(Gpu::Gfx1030), op, VectorDst::Vgpr(Vgpr(dst)), srcs);

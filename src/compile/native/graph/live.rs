@@ -1,6 +1,6 @@
 //! The intervals in which each register of an allocated function holds a value that is read later.
 
-use crate::compile::native::mir::{BlockId, MachineFunction, Operand, OperandValue, PhysReg};
+use crate::mir::{BlockId, MachineFunction, Operand, OperandValue, PhysReg};
 use std::ops::Range;
 
 /// Codes of registers: SGPRs from 0, VGPRs from 256.

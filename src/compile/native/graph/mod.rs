@@ -7,7 +7,7 @@
 mod live;
 
 use super::mir::{BlockId, Extra, MachineFunction, MachineInst, PhysReg};
-use crate::isa::Traits;
+use dovetail_isa::Traits;
 use std::fmt::Write as _;
 use std::ops::Range;
 

@@ -4,7 +4,7 @@
 //! scalar is the encoding's rule, which is not checked here.
 
 use super::{Extra, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo, RegisterClass, runs};
-use crate::isa::{Format, OpcodeRow, OperandKind, Traits};
+use dovetail_isa::{Format, OpcodeRow, OperandKind, Traits};
 
 /// Register files that an operand may be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

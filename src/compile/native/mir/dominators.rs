@@ -1,9 +1,10 @@
 //! Dominators: the blocks that lie on every path to a block.
 
 use super::{BlockId, MachineFunction};
-use crate::ir::cfg::DomTree;
-use crate::ir::{self, Graph};
-use crate::workspace::{Kept, take};
+use dovetail_base::workspace::{Kept, take};
+use dovetail_ir as ir;
+use dovetail_ir::Graph;
+use dovetail_ir::cfg::DomTree;
 
 /// The dominators along one kind of edges.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! Instructions: an operation of the target's table, or one of the few pseudo operations that become several
 //! instructions or none.
 
-use crate::ir::SymbolId;
-use crate::isa::instruction::{CachePolicy, Dpp16, Modifiers, Sdwa};
-use crate::isa::{Isa, Op, Traits};
-use crate::reloc::symbol::PartLetter;
+use dovetail_ir::SymbolId;
+use dovetail_isa::instruction::{CachePolicy, Dpp16, Modifiers, Sdwa};
+use dovetail_isa::{Isa, Op, Traits};
+use dovetail_reloc::symbol::PartLetter;
 use std::ops::Range;
 
 /// An instruction. Its operands are in [`super::MachineFunction::operands`], definitions first. Order of uses by

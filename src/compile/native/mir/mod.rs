@@ -33,9 +33,9 @@ pub mod verify;
 pub use inst::{Extra, LinkedDescriptor, MachineInst, Opcode, Pseudo};
 pub use operand::{Operand, OperandValue, PhysReg, RegisterClass, Val};
 
-use crate::isa::Isa;
-use crate::target::{Stage, WaveSize};
-use crate::workspace::List;
+use dovetail_base::target::{Stage, WaveSize};
+use dovetail_base::workspace::List;
+use dovetail_isa::Isa;
 use smallvec::SmallVec;
 use std::ops::Range;
 

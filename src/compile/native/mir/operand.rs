@@ -1,6 +1,6 @@
 //! Operands of machine IR: values, physical registers, constants and relocated literals.
 
-use crate::ir::SymbolId;
+use dovetail_ir::SymbolId;
 use std::fmt;
 
 /// A value: one 32-bit register.
@@ -23,8 +23,8 @@ pub enum RegisterClass {
     Vector,
 }
 
-/// A machine register, by its place among all: a scalar one by its own ([`crate::isa::Scalar::index`]), a value of the
-/// hardware by its own ([`crate::isa::Special::index`]), VGPRs from 256.
+/// A machine register, by its place among all: a scalar one by its own ([`dovetail_isa::Scalar::index`]), a value of the
+/// hardware by its own ([`dovetail_isa::Special::index`]), VGPRs from 256.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PhysReg(pub u16);
 

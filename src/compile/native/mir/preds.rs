@@ -1,8 +1,8 @@
 //! Predecessors of blocks, for both kinds of edges.
 
 use super::{BlockId, MachineFunction};
-use crate::rows::Rows;
-use crate::workspace::Kept;
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::Kept;
 
 /// Predecessors along one kind of edges.
 #[derive(Clone, Debug, Default)]

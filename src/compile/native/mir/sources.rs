@@ -2,8 +2,8 @@
 //! that takes them in reverse order.
 
 use super::{MachineFunction, Operand, OperandValue, RegisterClass, Val};
-use crate::isa::instruction::{Modifiers, VectorFields, VectorForm};
-use crate::isa::{Op, Scalar, Src, Vgpr};
+use dovetail_isa::instruction::{Modifiers, VectorFields, VectorForm};
+use dovetail_isa::{Op, Scalar, Src, Vgpr};
 use smallvec::SmallVec;
 
 /// No modifiers.
@@ -95,5 +95,5 @@ pub fn is_literal(what: OperandValue) -> bool {
 }
 
 fn scalar_example(number: u32) -> Scalar {
-    crate::isa::Sgpr::new((number % 100) as u8).map_or(Scalar::M0, Scalar::Sgpr)
+    dovetail_isa::Sgpr::new((number % 100) as u8).map_or(Scalar::M0, Scalar::Sgpr)
 }

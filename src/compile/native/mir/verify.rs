@@ -17,7 +17,7 @@ use super::{
     BlockId, Cond, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, Pseudo, RegisterClass,
     Term, Val, runs,
 };
-use crate::error::{Context, Error, Result};
+use dovetail_base::error::{Context, Error, Result};
 
 /// Checks all rules.
 ///

@@ -2,11 +2,11 @@
 //! whose loops all contain the block that uses it.
 
 use super::{Go, MaskId, Plan, Position};
-use crate::compile::native::layout::BlockLayout;
-use crate::error::{Error, Result};
-use crate::ir::Shader;
-use crate::rows::Rows;
-use crate::workspace::{Kept, List, filled};
+use crate::layout::BlockLayout;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_ir::Shader;
 
 /// Adds the clearing of masks to the ends of blocks.
 ///

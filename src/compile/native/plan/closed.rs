@@ -2,16 +2,16 @@
 //! and left only to that block.
 
 use super::Position;
-use crate::compile::native::layout::BlockLayout;
-use crate::ir::Shader;
-use crate::workspace::{List, filled};
+use crate::layout::BlockLayout;
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::Shader;
 use std::ops::Range;
 
 /// By position: where the paths of a divergent branch meet again, if it is closed.
 pub(super) fn meeting_points(shader: &Shader, layout: &BlockLayout, divergent: &[bool]) -> List<Option<Position>> {
     let cfg = shader.cfg();
     let meets = cfg.meeting_points();
-    let at = |b: crate::ir::BlockId| layout.position[b.index()];
+    let at = |b: dovetail_ir::BlockId| layout.position[b.index()];
     let count = layout.order.len();
     let edges = Edges::of(layout.order.iter().map(|&block| Edge {
         entered: cfg.preds(block).iter().map(|p| at(*p)).min().unwrap_or(u32::MAX),

@@ -31,10 +31,10 @@ pub use wave::WavePaths;
 pub use ways::{Exit, Go, Landing, MaskId, MaskSource, Plan, Position};
 
 use super::layout::BlockLayout;
-use crate::error::Result;
-use crate::ir::uniform::Uniformity;
-use crate::ir::{Shader, Terminator};
-use crate::workspace::List;
+use dovetail_base::error::Result;
+use dovetail_base::workspace::List;
+use dovetail_ir::uniform::Uniformity;
+use dovetail_ir::{Shader, Terminator};
 
 impl Plan {
     /// Plans a shader that `shape` has prepared.

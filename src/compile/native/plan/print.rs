@@ -1,7 +1,7 @@
 //! A plan as text: a line for each landing and each exit.
 
 use super::{Go, Landing, MaskId, MaskSource, Plan};
-use crate::compile::native::layout::BlockLayout;
+use crate::layout::BlockLayout;
 use std::fmt::{self, Display, Formatter};
 
 /// A plan with the blocks that it is for.

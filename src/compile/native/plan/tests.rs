@@ -1,8 +1,8 @@
 use super::Plan;
-use crate::compile::native::layout::BlockLayout;
-use crate::compile::native::shape;
-use crate::ir::parse::parse;
-use crate::ir::uniform::Uniformity;
+use crate::layout::BlockLayout;
+use crate::shape;
+use dovetail_ir::parse::parse;
+use dovetail_ir::uniform::Uniformity;
 
 /// Two ways of an iteration continue the loop, one leaves it: by the first branch if the last argument register is 1, which
 /// is the same for all lanes, else by continuing. The first lane to leave makes the wave pass the second branch by.

@@ -7,8 +7,8 @@
 //! made.
 
 use super::{Exit, Go, Landing, MaskId, MaskSource, Plan, Position};
-use crate::error::{Error, Result};
-use crate::workspace::{List, filled};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::{List, filled};
 
 /// Where lanes may be: EXEC, the saved lanes that did not take a closed branch's first target, and masks, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use super::{Exit, Go, Landing, MaskId, MaskSource, Plan, Position};
 use super::{clear, closed};
-use crate::compile::native::layout::BlockLayout;
-use crate::error::{Error, Result};
-use crate::ir::{Shader, Terminator};
-use crate::workspace::{Kept, List, filled};
+use crate::layout::BlockLayout;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_ir::{Shader, Terminator};
 use smallvec::SmallVec;
 
 /// Most entries of [`Waiting`], over all blocks. They grow with the square of the ways out of a shader's loops: no
@@ -152,7 +152,7 @@ impl Walk<'_> {
             self.arrive(n, next, Arrival::Empty, &[]);
         }
         let shader = self.shader;
-        let at = |b: crate::ir::BlockId| self.layout.position[b.index()];
+        let at = |b: dovetail_ir::BlockId| self.layout.position[b.index()];
         let mut exit = Exit { wait: SmallVec::new(), wait_if: SmallVec::new(), save: None, go: Go::End };
         match shader.block(self.layout.order[n as usize]).term() {
             Some(Terminator::Jump(call)) => self.jump(n, at(call.block), &mut exit),

@@ -7,9 +7,9 @@
 //! has passed the dominator.
 
 use super::{Go, Landing, Plan, Position};
-use crate::ir::cfg::DomTree;
-use crate::ir::{BlockId, Graph, PerBlock};
-use crate::workspace::{Kept, take};
+use dovetail_base::workspace::{Kept, take};
+use dovetail_ir::cfg::DomTree;
+use dovetail_ir::{BlockId, Graph, PerBlock};
 
 /// The ways of the wave.
 #[derive(Debug)]

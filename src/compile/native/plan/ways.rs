@@ -1,7 +1,7 @@
 //! The plan as data: the landing and the exit of each block, and the masks that they use.
 
-use crate::rows::Rows;
-use crate::workspace::{Kept, List};
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::{Kept, List};
 use smallvec::SmallVec;
 
 /// A mask of lanes that the code keeps: a number below [`Plan::masks`].

@@ -2,9 +2,9 @@
 
 use super::graph::Graph;
 use super::units::{LoadKind, Units};
-use crate::isa::Latency;
-use crate::target::WaveSize;
-use crate::workspace::{List, filled};
+use dovetail_base::target::WaveSize;
+use dovetail_base::workspace::{List, filled};
+use dovetail_isa::Latency;
 
 /// The clock of a wave, while units are issued one after the other.
 #[derive(Clone, Debug)]

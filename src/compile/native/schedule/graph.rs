@@ -6,11 +6,11 @@
 
 use super::memory::{AccessRange, Kind, Ordering, ordering};
 use super::units::{Units, latency};
-use crate::compile::native::mir::classes::is_scalar;
-use crate::compile::native::mir::{MachineFunction, MachineInst, Opcode, OperandValue, PhysReg, Pseudo, Val};
-use crate::isa::Traits;
-use crate::rows::Rows;
-use crate::workspace::{Kept, List};
+use crate::mir::classes::is_scalar;
+use crate::mir::{MachineFunction, MachineInst, Opcode, OperandValue, PhysReg, Pseudo, Val};
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::{Kept, List};
+use dovetail_isa::Traits;
 
 /// Most stores, and loads, of one kind of memory that are told apart by address. A store beyond them follows them all,
 /// and later accesses follow it.

@@ -4,8 +4,8 @@
 //! independent if they have the same address registers and offsets that do not overlap. Scalar loads read only memory
 //! that nothing writes.
 
-use crate::compile::native::mir::{Extra, MachineFunction, MachineInst, Opcode, OperandValue, PhysReg, Pseudo, runs};
-use crate::isa::{Format, Op, OpcodeRow, Traits};
+use crate::mir::{Extra, MachineFunction, MachineInst, Opcode, OperandValue, PhysReg, Pseudo, runs};
+use dovetail_isa::{Format, Op, OpcodeRow, Traits};
 use smallvec::SmallVec;
 
 /// Kinds of memory.
@@ -149,7 +149,7 @@ fn place(f: &MachineFunction, inst: &MachineInst, row: &OpcodeRow) -> Option<Acc
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::native::mir::Val;
+    use crate::mir::Val;
 
     #[test]
     fn only_the_same_base_can_be_told_apart() {

@@ -4,8 +4,8 @@ use super::estimate::Clock;
 use super::graph::Graph;
 use super::pressure::{Counts, Pressure};
 use super::units::Units;
-use crate::target::WaveSize;
-use crate::workspace::{List, filled};
+use dovetail_base::target::WaveSize;
+use dovetail_base::workspace::{List, filled};
 
 /// Heights that differ by less than this many cycles count as equal; then the source order decides, which needs fewer
 /// registers.

@@ -1,10 +1,10 @@
 //! Register pressure: the number of registers that values need at each point of a block.
 
 use super::units::Units;
-use crate::compile::native::liveness::{Liveness, args_at_end, args_at_start};
-use crate::compile::native::mir::{BlockId, MachineFunction, RegisterClass, Val};
-use crate::rows::Rows;
-use crate::workspace::{Kept, List, filled};
+use crate::liveness::{Liveness, args_at_end, args_at_start};
+use crate::mir::{BlockId, MachineFunction, RegisterClass, Val};
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::{Kept, List, filled};
 
 /// Numbers of registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

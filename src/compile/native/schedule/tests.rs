@@ -1,17 +1,15 @@
 //! Compares schedules with an oracle for orders that must not change, and measures the cost of scheduling.
 
 use super::*;
-use crate::compile::native::allocate::allocate;
-use crate::compile::native::allocate::tests::generate::{Shape, generate};
-use crate::compile::native::check_alloc::check;
-use crate::compile::native::mir::verify::verify;
-use crate::compile::native::mir::{
-    Cond, Extra, MachineBlock, MachineInst, Operand, OperandValue, PhysReg, RegisterClass, Term,
-};
-use crate::compile::native::tests::writer::Writer;
-use crate::isa::instruction::CachePolicy;
-use crate::isa::{Format, Isa, Op, Traits};
-use crate::target::{Gpu, WaveSize};
+use crate::allocate::allocate;
+use crate::allocate::tests::generate::{Shape, generate};
+use crate::check_alloc::check;
+use crate::mir::verify::verify;
+use crate::mir::{Cond, Extra, MachineBlock, MachineInst, Operand, OperandValue, PhysReg, RegisterClass, Term};
+use crate::tests::writer::Writer;
+use dovetail_base::target::{Gpu, WaveSize};
+use dovetail_isa::instruction::CachePolicy;
+use dovetail_isa::{Format, Isa, Op, Traits};
 
 fn limits() -> RegisterLimits {
     RegisterLimits::new(Isa::of(Gpu::Gfx1030), 256)

@@ -3,12 +3,12 @@
 //! SCC is one register that nearly every scalar instruction writes. The instructions from one that sets SCC to the last
 //! one that reads this result stay together; so nothing else has to be known of SCC.
 
-use crate::compile::native::mir::{
+use crate::mir::{
     BlockId, Cond, MachineFunction, MachineInst, Opcode, Operand, OperandValue, Pseudo, RegisterClass, Term, runs,
 };
-use crate::isa::{Format, Latency, Traits};
-use crate::rows::Rows;
-use crate::workspace::{Kept, List};
+use dovetail_base::rows::Rows;
+use dovetail_base::workspace::{Kept, List};
+use dovetail_isa::{Format, Latency, Traits};
 use std::ops::Range;
 
 /// Loads of one kind in a row form a clause.

@@ -2,10 +2,10 @@
 
 use super::Made;
 use super::{Operands, Selector, mask_run};
-use crate::compile::native::mir::{Cond, Extra, Operand, OperandValue, Val};
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Type, Value};
-use crate::isa::Op;
+use crate::mir::{Cond, Extra, Operand, OperandValue, Val};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, Type, Value};
+use dovetail_isa::Op;
 use smallvec::SmallVec;
 
 /// Masks of conditions of the wave that are kept for the next use: each takes scalar registers until then.

@@ -2,10 +2,10 @@
 
 use super::bools::Bool;
 use super::{Operands, Selector, mask_run, run_of_words};
-use crate::compile::native::mir::{Extra, Operand, OperandValue};
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Bits, Value};
-use crate::isa::Op;
+use crate::mir::{Extra, Operand, OperandValue};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, Bits, Value};
+use dovetail_isa::Op;
 
 /// The scalar comparison of integers.
 fn scalar_op(op: AluOp) -> Option<Op> {

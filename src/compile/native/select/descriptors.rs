@@ -2,11 +2,11 @@
 
 use super::integer::chosen_by;
 use super::{Selector, run_of};
-use crate::compile::native::mir::{Extra, LinkedDescriptor, OperandValue};
-use crate::error::Result;
-use crate::ir::{AluOp, Op as IrOp, SymbolId, Value};
-use crate::isa::Op;
-use crate::reloc::symbol::LinkSymbol;
+use crate::mir::{Extra, LinkedDescriptor, OperandValue};
+use dovetail_base::error::Result;
+use dovetail_ir::{AluOp, Op as IrOp, SymbolId, Value};
+use dovetail_isa::Op;
+use dovetail_reloc::symbol::LinkSymbol;
 
 impl Selector<'_> {
     /// Loads a descriptor if all that is open is its place; otherwise selects nothing and returns false.

@@ -2,17 +2,15 @@
 
 use super::bools::Bool;
 use super::{Made, Operands, Selector, mask_run};
-use crate::compile::entry_facts::EntryFacts;
-use crate::compile::native::entry;
-use crate::compile::native::mir::{
-    BlockId, Cond, Edge, EntryValue, Extra, Operand, OperandValue, Pseudo, RegisterClass, Term,
-};
-use crate::compile::native::plan::{Go, MaskId, MaskSource};
-use crate::error::{Error, Result};
-use crate::ir::{AmdOp, LowerInfo, Op as IrOp, Shader, Terminator, Type, Value};
-use crate::isa::Op;
-use crate::target::Stage;
-use crate::workspace::List;
+use crate::entry;
+use crate::mir::{BlockId, Cond, Edge, EntryValue, Extra, Operand, OperandValue, Pseudo, RegisterClass, Term};
+use crate::plan::{Go, MaskId, MaskSource};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Stage;
+use dovetail_base::workspace::List;
+use dovetail_ir::{AmdOp, LowerInfo, Op as IrOp, Shader, Terminator, Type, Value};
+use dovetail_isa::Op;
+use dovetail_passes::entry_facts::EntryFacts;
 use smallvec::SmallVec;
 
 impl Selector<'_> {
@@ -145,7 +143,7 @@ impl Selector<'_> {
     }
 
     /// Lanes that wait, and EXEC for the successors.
-    fn tail(&mut self, exit: &crate::compile::native::plan::Exit, cond: Option<&[Operand]>) {
+    fn tail(&mut self, exit: &crate::plan::Exit, cond: Option<&[Operand]>) {
         let exec = Self::exec();
         for &mask in &exit.wait {
             let mask = self.plan_mask(mask);
@@ -196,7 +194,7 @@ impl Selector<'_> {
     }
 
     /// A logical edge with its arguments; the arguments for a block with one predecessor replace its parameters.
-    fn edge(&mut self, to: crate::ir::BlockId, args: &[Value]) -> Result<Edge> {
+    fn edge(&mut self, to: dovetail_ir::BlockId, args: &[Value]) -> Result<Edge> {
         let shader = self.shader;
         let params = &shader.block(to).params;
         let position = self.layout.position[to.index()];

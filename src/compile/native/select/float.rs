@@ -1,10 +1,10 @@
 //! Float arithmetic. Only the vector unit has it: a result with uniform operands is uniform, but in a vector register.
 
 use super::{Operands, Selector, run_of};
-use crate::compile::native::mir::{Extra, Opcode, Operand, OperandValue, PhysReg};
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Bits, FpFlags, Type, Value};
-use crate::isa::Op;
+use crate::mir::{Extra, Opcode, Operand, OperandValue, PhysReg};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, Bits, FpFlags, Type, Value};
+use dovetail_isa::Op;
 
 /// One instruction for 16, 32, 64 bits.
 const fn direct(op: AluOp) -> Option<[Option<Op>; 3]> {
@@ -121,7 +121,7 @@ impl Selector<'_> {
         let mut uses = self.double_operand(args[0])?;
         uses.extend(self.double_operand(args[1])?);
         let vals = self.vectors(2);
-        let neg = crate::isa::instruction::Modifiers { neg: 2, ..super::PLAIN };
+        let neg = dovetail_isa::instruction::Modifiers { neg: 2, ..super::PLAIN };
         self.isa(Op::VAddF64, &run_of(&vals), &uses, Extra::Vector(neg));
         self.set(result, &[OperandValue::Val(vals[0]), OperandValue::Val(vals[1])]);
         Ok(())

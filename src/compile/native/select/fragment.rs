@@ -6,12 +6,12 @@
 
 use super::bools::Bool;
 use super::{Dwords, Operands, Selector, mask_run};
-use crate::compile::native::mir::{Cond, Extra, Opcode, Operand, OperandValue, Term, Val};
-use crate::compile::native::plan::Go;
-use crate::error::{Error, Result};
-use crate::ir::{Access, AmdOp, ExportTarget, LaneOp, LodMode, LowerInfo, MimgOp, Op as IrOp, Shader, Value};
-use crate::isa::Op;
-use crate::target::Stage;
+use crate::mir::{Cond, Extra, Opcode, Operand, OperandValue, Term, Val};
+use crate::plan::Go;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Stage;
+use dovetail_ir::{Access, AmdOp, ExportTarget, LaneOp, LodMode, LowerInfo, MimgOp, Op as IrOp, Shader, Value};
+use dovetail_isa::Op;
 use smallvec::SmallVec;
 
 /// Whether an operation reads what other pixels of the quad have.

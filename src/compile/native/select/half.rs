@@ -1,6 +1,6 @@
 //! Halves of dwords.
 
-use crate::compile::native::mir::OperandValue;
+use crate::mir::OperandValue;
 
 /// A 16-bit value as a half of a dword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

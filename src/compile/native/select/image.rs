@@ -1,12 +1,12 @@
 //! Image instructions: the operation by its modifiers, address, descriptors, data.
 
 use super::{Dwords, Operands, Selector, run_of};
-use crate::compile::native::mir::{Extra, Opcode, Operand, OperandValue};
-use crate::compile::native::widths::FORMAT_LOADS;
-use crate::error::{Error, Result};
-use crate::ir::{Access, AtomicOp, Bits, LodMode, MimgDim, MimgInst, MimgOp, Value};
-use crate::isa::instruction::{Addresses, CachePolicy};
-use crate::isa::{Isa, Op, Traits};
+use crate::mir::{Extra, Opcode, Operand, OperandValue};
+use crate::widths::FORMAT_LOADS;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{Access, AtomicOp, Bits, LodMode, MimgDim, MimgInst, MimgOp, Value};
+use dovetail_isa::instruction::{Addresses, CachePolicy};
+use dovetail_isa::{Isa, Op, Traits};
 
 impl Selector<'_> {
     /// One image instruction.

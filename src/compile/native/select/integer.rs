@@ -2,11 +2,11 @@
 
 use super::bools::Bool;
 use super::{PLAIN, Selector, mask_run};
-use crate::compile::native::mir::{Extra, Operand, OperandValue, Pseudo, RegisterClass, Val};
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Bits, FpFlags, Inst, Sig, SymbolId, Type, Value};
-use crate::isa::Op;
-use crate::isa::instruction::Modifiers;
+use crate::mir::{Extra, Operand, OperandValue, Pseudo, RegisterClass, Val};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, Bits, FpFlags, Inst, Sig, SymbolId, Type, Value};
+use dovetail_isa::Op;
+use dovetail_isa::instruction::Modifiers;
 
 /// Operations with the same operands in both units: scalar, vector, and whether the vector operation takes them in
 /// reverse order.
@@ -105,7 +105,7 @@ impl Selector<'_> {
             _ => return Ok(None),
         };
         let condition = |v: Value| match self.shader.def(v)? {
-            Inst { op: crate::ir::Op::Alu(AluOp::ZExt, _), args, .. } if self.shader.ty(args[0]) == Type::B1 => {
+            Inst { op: dovetail_ir::Op::Alu(AluOp::ZExt, _), args, .. } if self.shader.ty(args[0]) == Type::B1 => {
                 self.bool_of(args[0]).ok()
             }
             _ => None,

@@ -2,12 +2,12 @@
 
 use super::bools::Bool;
 use super::{Dwords, Operands, PLAIN, Selector, mask_run, run_of};
-use crate::compile::native::mir::sources::is_literal;
-use crate::compile::native::mir::{Extra, Opcode, Operand, OperandValue};
-use crate::error::Result;
-use crate::ir::{LaneOp, Type, Value};
-use crate::isa::Op;
-use crate::isa::instruction::{Dpp16, Modifiers};
+use crate::mir::sources::is_literal;
+use crate::mir::{Extra, Opcode, Operand, OperandValue};
+use dovetail_base::error::Result;
+use dovetail_ir::{LaneOp, Type, Value};
+use dovetail_isa::Op;
+use dovetail_isa::instruction::{Dpp16, Modifiers};
 
 impl Selector<'_> {
     /// A lane or cube primitive.

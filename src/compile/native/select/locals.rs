@@ -4,11 +4,11 @@
 
 use super::shared::unit_of;
 use super::{Dwords, Operands, Selector};
-use crate::compile::native::mir::{Extra, Operand, OperandValue, PhysReg};
-use crate::error::{Error, Result};
-use crate::ir::{Align, LocalId, Value};
-use crate::isa::Op;
-use crate::isa::instruction::CachePolicy;
+use crate::mir::{Extra, Operand, OperandValue, PhysReg};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{Align, LocalId, Value};
+use dovetail_isa::Op;
+use dovetail_isa::instruction::CachePolicy;
 use smallvec::SmallVec;
 
 impl Selector<'_> {
@@ -35,7 +35,7 @@ impl Selector<'_> {
             let register = if register == OperandValue::Const(0) { None } else { Some(self.vector(register)) };
             return Ok((register, constant));
         }
-        let sum = self.integer_of(crate::ir::AluOp::IAdd, &[OperandValue::Const(constant), register])?;
+        let sum = self.integer_of(dovetail_ir::AluOp::IAdd, &[OperandValue::Const(constant), register])?;
         Ok((Some(self.vector(sum)), 0))
     }
 

@@ -2,14 +2,14 @@
 
 use super::shared::unit_of;
 use super::{Dwords, Operands, Selector, run_of};
-use crate::compile::native::mir::{Extra, Opcode, Operand, OperandValue, PhysReg, Pseudo, RegisterClass, Val};
-use crate::compile::native::widths::{SCALAR_LOADS, VECTOR_ACCESSES};
-use crate::error::{Error, Result};
-use crate::ir::{
+use crate::mir::{Extra, Opcode, Operand, OperandValue, PhysReg, Pseudo, RegisterClass, Val};
+use crate::widths::{SCALAR_LOADS, VECTOR_ACCESSES};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{
     Access, Align, AmdOp, AtomicOp, BufferKind, ConstTableId, FenceOrder, Inst, MemoryClasses, Op as IrOp, Scope, Value,
 };
-use crate::isa::instruction::{CachePolicy, Fields, ScalarFields};
-use crate::isa::{CacheAccess, CacheScope, Counter, Op, WaitCounts};
+use dovetail_isa::instruction::{CachePolicy, Fields, ScalarFields};
+use dovetail_isa::{CacheAccess, CacheScope, Counter, Op, WaitCounts};
 use smallvec::SmallVec;
 
 impl Selector<'_> {

@@ -32,17 +32,18 @@ use super::mir::{
     RegisterClass, Term, Val,
 };
 use super::plan::{Landing, MaskId, Plan, WavePaths};
-use crate::compile::entry_facts::EntryFacts;
-use crate::error::{Context, Error, Result};
-use crate::ir::cfg::Cfg;
-use crate::ir::uniform::Uniformity;
-use crate::ir::{self, AmdOp, ConstTableId, InstId, Op as IrOp, Shader, Value};
-use crate::isa::Isa;
-use crate::isa::Op;
-use crate::metadata::interface::StageInterface;
-use crate::target::WaveSize;
-use crate::workspace::{Kept, List, filled};
 use bools::Bool;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_ir as ir;
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::uniform::Uniformity;
+use dovetail_ir::{AmdOp, ConstTableId, InstId, Op as IrOp, Shader, Value};
+use dovetail_isa::Isa;
+use dovetail_isa::Op;
+use dovetail_metadata::interface::StageInterface;
+use dovetail_passes::entry_facts::EntryFacts;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -394,11 +395,11 @@ impl Selector<'_> {
 
 /// One run of operands.
 fn run_of(vals: &[Val]) -> Operands {
-    crate::compile::native::mir::run_of(vals.iter().map(|val| OperandValue::Val(*val))).collect()
+    crate::mir::run_of(vals.iter().map(|val| OperandValue::Val(*val))).collect()
 }
 
 fn run_of_words(words: &[OperandValue]) -> Operands {
-    crate::compile::native::mir::run_of(words.iter().copied()).collect()
+    crate::mir::run_of(words.iter().copied()).collect()
 }
 
 /// A mask of the plan, as a run.

@@ -4,10 +4,10 @@
 //! depend only on low operand bits are the 32-bit ones; others extend their operands first.
 
 use super::Selector;
-use crate::compile::native::mir::OperandValue;
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Bits, Type, Value};
-use crate::isa::Op;
+use crate::mir::OperandValue;
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, Bits, Type, Value};
+use dovetail_isa::Op;
 
 /// The vector operation on 16 bits where a 32-bit one would need its operands extended or take longer, and whether it takes
 /// them in reverse order.

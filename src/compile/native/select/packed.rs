@@ -5,11 +5,11 @@
 
 use super::half::Half;
 use super::{Dwords, PLAIN, Selector};
-use crate::compile::native::mir::{Extra, OperandValue, Val};
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Inst, Op as IrOp, Type, Value};
-use crate::isa::instruction::Modifiers;
-use crate::isa::{Op, OperandKind, Src};
+use crate::mir::{Extra, OperandValue, Val};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, Inst, Op as IrOp, Type, Value};
+use dovetail_isa::instruction::Modifiers;
+use dovetail_isa::{Op, OperandKind, Src};
 
 /// The packed operation, whether it takes its operands in reverse order, and its fixed modifiers.
 const fn packed_op(op: AluOp) -> Option<(Op, bool, Modifiers)> {

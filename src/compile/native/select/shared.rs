@@ -1,10 +1,10 @@
 //! Workgroup memory: accesses of the width that the alignment allows, constant parts of addresses in the instruction.
 
 use super::{Dwords, Operands, Selector, run_of};
-use crate::compile::native::mir::{Extra, Opcode, Operand, OperandValue};
-use crate::error::{Error, Result};
-use crate::ir::{Align, AluOp, AtomicOp, Bits, Op as IrOp, Type, Value};
-use crate::isa::Op;
+use crate::mir::{Extra, Opcode, Operand, OperandValue};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{Align, AluOp, AtomicOp, Bits, Op as IrOp, Type, Value};
+use dovetail_isa::Op;
 use smallvec::SmallVec;
 
 /// An access: bytes, and the loading and storing operation; two offsets count in elements.

@@ -1,13 +1,13 @@
 //! Dwords of values, and moves between the two register files.
 
 use super::{Dwords, Made, Operands, Selector, run_of};
-use crate::compile::native::mir::sources::{is_literal, one_literal};
-use crate::compile::native::mir::{Extra, Operand, OperandValue, PhysReg, RegisterClass, Val};
-use crate::error::{Error, Result};
-use crate::ir::{Bits, Type, Value};
-use crate::isa::Op;
-use crate::isa::instruction::VectorForm;
-use crate::target::WaveSize;
+use crate::mir::sources::{is_literal, one_literal};
+use crate::mir::{Extra, Operand, OperandValue, PhysReg, RegisterClass, Val};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
+use dovetail_ir::{Bits, Type, Value};
+use dovetail_isa::Op;
+use dovetail_isa::instruction::VectorForm;
 use smallvec::SmallVec;
 
 impl Selector<'_> {
@@ -312,7 +312,7 @@ impl Selector<'_> {
             if one_literal(&uses) && entry.scalar_values(&fields, self.wave) <= entry.scalar_limit() {
                 return uses;
             }
-            let is_mask = |i: usize| entry.src_kind(i) == crate::isa::OperandKind::Mask;
+            let is_mask = |i: usize| entry.src_kind(i) == dovetail_isa::OperandKind::Mask;
             let movable = (0..uses.len()).rev().find(|&i| {
                 let scalar = match uses[i].what {
                     OperandValue::Val(val) => self.f.class(val) == RegisterClass::Scalar,

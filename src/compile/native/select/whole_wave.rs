@@ -5,12 +5,12 @@
 //! values of whole-wave code are then variables, which share no registers.
 
 use super::{Selector, mask_run};
-use crate::compile::native::layout::BlockLayout;
-use crate::compile::native::mir::{Extra, Operand, OperandValue};
-use crate::error::{Error, Result};
-use crate::ir::{AmdOp, LaneOp, Op as IrOp, Shader, Value};
-use crate::isa::Op;
-use crate::workspace::{List, filled};
+use crate::layout::BlockLayout;
+use crate::mir::{Extra, Operand, OperandValue};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::{AmdOp, LaneOp, Op as IrOp, Shader, Value};
+use dovetail_isa::Op;
 
 /// By value, whether it comes from `set_inactive` and has not been through `strict_wwm`.
 pub(super) fn values(shader: &Shader, layout: &BlockLayout) -> List<bool> {

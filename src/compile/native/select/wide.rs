@@ -1,10 +1,10 @@
 //! Selects 64-bit integer operations, on two dwords each.
 
 use super::{Dwords, Operands, Selector, mask_run, run_of};
-use crate::compile::native::mir::{Extra, Operand, OperandValue, RegisterClass, Val};
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Type, Value};
-use crate::isa::Op;
+use crate::mir::{Extra, Operand, OperandValue, RegisterClass, Val};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, Type, Value};
+use dovetail_isa::Op;
 use smallvec::SmallVec;
 
 impl Selector<'_> {

@@ -1,12 +1,12 @@
 //! The choice between a set's table and the root table.
 
-use crate::compile::entry_facts::EntryFacts;
-use crate::compile::native::generator;
-use crate::compile::passes::lower;
-use crate::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
-use crate::ir::parse::parse;
-use crate::ir::watch::Unwatched;
-use crate::target::{Gpu, Stage, WaveSize};
+use crate::generator;
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
+use dovetail_ir::parse::parse;
+use dovetail_ir::watch::Unwatched;
+use dovetail_passes::entry_facts::EntryFacts;
+use dovetail_passes::lower;
 
 const BUFFER_OF_AN_UNKNOWN_LAYOUT: &str = r#"shader upper compute "main"
 modes 8 4 1 any any any any rte rte rte

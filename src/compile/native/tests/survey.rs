@@ -1,13 +1,13 @@
 //! Counts the unsupported features of real shaders, by reason.
 
-use crate::compile::backend::Generator;
-use crate::compile::native::Native;
-use crate::compile::passes;
-use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions, default_wave};
-use crate::compile::spirv::{reflect, translate};
-use crate::error::{ErrorKind, Result};
-use crate::ir::watch::{Made, Watch};
-use crate::target::Gpu;
+use crate::Native;
+use dovetail_base::error::{ErrorKind, Result};
+use dovetail_base::target::Gpu;
+use dovetail_compile::request::{KnownState, Module, StageRequest, TuningOptions, default_wave};
+use dovetail_ir::watch::{Made, Watch};
+use dovetail_passes as passes;
+use dovetail_passes::backend::Generator;
+use dovetail_spirv::{reflect, translate};
 use std::collections::BTreeMap;
 use std::path::Path;
 

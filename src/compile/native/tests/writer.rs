@@ -1,11 +1,11 @@
 //! Functions of one block, for tests of passes.
 
-use crate::compile::native::mir::{
+use crate::mir::{
     Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, RegisterClass, Term, Val, run_of,
 };
-use crate::isa::Isa;
-use crate::isa::Op;
-use crate::target::{Gpu, Stage, WaveSize};
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_isa::Isa;
+use dovetail_isa::Op;
 
 /// Writes a function of one block.
 pub struct Writer(pub MachineFunction);

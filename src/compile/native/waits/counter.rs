@@ -1,7 +1,7 @@
 //! One counter of outstanding operations: the registers of each, and how many operations came after it.
 
-use crate::isa::RegisterSet;
-use crate::workspace::List;
+use dovetail_base::workspace::List;
+use dovetail_isa::RegisterSet;
 use std::ops::Range;
 
 /// An outstanding operation that will still read or write registers.
@@ -102,7 +102,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::Vgpr;
+    use dovetail_isa::Vgpr;
 
     fn one(v: u8) -> RegisterSet {
         let mut set = RegisterSet::EMPTY;

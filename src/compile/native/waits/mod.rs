@@ -9,10 +9,10 @@ mod state;
 
 use super::code::{Code, CodeBlock, Item};
 use super::mir::Term;
-use crate::error::{Error, Result};
-use crate::isa::{Effects, Isa, RegisterSet, WaitCounts};
-use crate::workspace::{List, filled};
 use counter::Pending;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::{List, filled};
+use dovetail_isa::{Effects, Isa, RegisterSet, WaitCounts};
 use state::{RESULTS, SavedState, State};
 use std::ops::Range;
 

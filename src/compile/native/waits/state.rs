@@ -1,11 +1,11 @@
 //! The operations outstanding at a point of the code, and the waits that an instruction needs there (isa-gfx10 7.1).
 
 use super::counter::{Pending, Queue, SavedQueue};
-use crate::isa::{
+use dovetail_base::workspace::List;
+use dovetail_isa::{
     CountedAccess, Counter, Effects, ExportKind, Instruction, Isa, Op, Register, RegisterSet, Traits, VectorPath,
     WaitCounts,
 };
-use crate::workspace::List;
 
 /// Kinds of operations of a counter, as bits.
 mod kind {

@@ -2,10 +2,10 @@
 
 use super::super::matching::commutes;
 use super::pair::{Kind, Pair, kind, places};
-use crate::ir::cfg::Cfg;
-use crate::ir::uniform::Uniformity;
-use crate::ir::{AluOp, Bits, BlockId, Inst, Op, Shader, Type, Value, ValueDef};
-use crate::workspace::{List, filled};
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::cfg::Cfg;
+use dovetail_ir::uniform::Uniformity;
+use dovetail_ir::{AluOp, Bits, BlockId, Inst, Op, Shader, Type, Value, ValueDef};
 use std::sync::Arc;
 
 /// Most values without a partner that a value is compared with.

@@ -5,8 +5,8 @@
 
 use super::find::{Pairs, operands, unsigned};
 use super::pair::{Kind, Pair, kind, places};
-use crate::ir::{AluOp, Bits, BlockId, Inst, Op, Shader, Type, Value};
-use crate::workspace::{Kept, List, filled};
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_ir::{AluOp, Bits, BlockId, Inst, Op, Shader, Type, Value};
 use rustc_hash::FxHashMap;
 
 /// Assumed executions of a loop; loops deeper than [`MOST_DEPTH`] count as that deep.

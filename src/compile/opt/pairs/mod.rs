@@ -13,10 +13,10 @@ mod order;
 mod pair;
 
 use super::names::ValueNames;
-use crate::compile::request::TuningOptions;
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, BlockId, FpFlags, InstArgs, InstId, Op, Shader, Type, Value, ValueDef};
-use crate::workspace::{Kept, List, filled};
+use dovetail_base::error::{Error, Result};
+use dovetail_base::workspace::{Kept, List, filled};
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::{AluOp, BlockId, FpFlags, InstArgs, InstId, Op, Shader, Type, Value, ValueDef};
 use find::{Pairs, operands};
 use pair::{Kind, Pair, kind, places};
 use rustc_hash::FxHashMap;

@@ -5,8 +5,8 @@
 //! computed yet. Everything else stays in order.
 
 use super::find::Pairs;
-use crate::ir::{BlockId, InstId, Op, Shader, Value};
-use crate::workspace::{List, filled};
+use dovetail_base::workspace::{List, filled};
+use dovetail_ir::{BlockId, InstId, Op, Shader, Value};
 
 /// Most instructions that wait at a time, so that the time is linear.
 const MOST_WAITING: usize = 128;

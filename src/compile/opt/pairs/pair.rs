@@ -1,6 +1,6 @@
 //! Two values that become the halves of a dword.
 
-use crate::ir::{AluOp, BlockId, Op, Shader, Type, Value, ValueDef};
+use dovetail_ir::{AluOp, BlockId, Op, Shader, Type, Value, ValueDef};
 
 /// How the members of a pair are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

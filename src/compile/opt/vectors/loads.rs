@@ -2,10 +2,10 @@
 
 use super::pieces::taken_from;
 use super::{Alignment, Base, Place, Replaced, aligned, alike, longest_run, place};
-use crate::compile::opt::names::ValueNames;
-use crate::compile::opt::purity::{Changes, Depends, Memory, changes, depends};
-use crate::ir::{Bits, BlockId, InstId, Op, Shader, Type, Value};
-use crate::workspace::{Kept, List};
+use crate::names::ValueNames;
+use crate::purity::{Changes, Depends, Memory, changes, depends};
+use dovetail_base::workspace::{Kept, List};
+use dovetail_ir::{Bits, BlockId, InstId, Op, Shader, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 

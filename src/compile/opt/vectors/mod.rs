@@ -13,11 +13,11 @@ mod stores;
 
 use super::names::ValueNames;
 use super::purity::{Memory, same};
-use crate::compile::request::TuningOptions;
-use crate::error::Result;
-use crate::ir::bounds::{low_zeros, stays_in_range};
-use crate::ir::{Align, AluOp, Bits, FpFlags, Inst, InstArgs, InstId, Op, Shader, Type, Value};
-use crate::workspace::List;
+use dovetail_base::error::Result;
+use dovetail_base::workspace::List;
+use dovetail_compile::request::TuningOptions;
+use dovetail_ir::bounds::{low_zeros, stays_in_range};
+use dovetail_ir::{Align, AluOp, Bits, FpFlags, Inst, InstArgs, InstId, Op, Shader, Type, Value};
 
 /// Size of the largest access, a scalar load.
 const MAX_BYTES: u64 = 64;

@@ -1,6 +1,6 @@
 //! Values from the dwords of a merged load, and the dwords of a merged store from values.
 
-use crate::ir::{Bits, Op, Shader, Type, Value};
+use dovetail_ir::{Bits, Op, Shader, Type, Value};
 use smallvec::SmallVec;
 
 type Values = SmallVec<[Value; 16]>;

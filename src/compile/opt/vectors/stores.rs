@@ -2,10 +2,10 @@
 
 use super::pieces::dwords_of;
 use super::{Alignment, Place, Replaced, aligned, alike, longest_run, place};
-use crate::compile::opt::names::ValueNames;
-use crate::compile::opt::purity::{Changes, Depends, Memory, changes, depends};
-use crate::ir::{Bits, BlockId, InstId, Op, Shader, Type, Value};
-use crate::workspace::List;
+use crate::names::ValueNames;
+use crate::purity::{Changes, Depends, Memory, changes, depends};
+use dovetail_base::workspace::List;
+use dovetail_ir::{Bits, BlockId, InstId, Op, Shader, Type, Value};
 use smallvec::SmallVec;
 
 /// Stores farther apart are not merged, because their values would be live too long.

@@ -5,7 +5,7 @@
 //! smaller one.
 
 use super::wide;
-use crate::ir::{AluOp, Builder, Type, Value};
+use dovetail_ir::{AluOp, Builder, Type, Value};
 
 /// Quotient and remainder of unsigned numbers. `largest` is the largest dividend; `d` is not zero.
 pub(super) fn unsigned(b: &mut Builder<'_>, x: Value, d: u64, largest: u64) -> [Value; 2] {

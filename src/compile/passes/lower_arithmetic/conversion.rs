@@ -1,7 +1,7 @@
 //! Number conversions without an instruction: integers of 8 and 64 bits, and floats of 64 and 16 bits.
 
 use super::wide;
-use crate::ir::{AluOp, Builder, Type, Value};
+use dovetail_ir::{AluOp, Builder, Type, Value};
 
 const TWO_32: f64 = 4_294_967_296.0;
 

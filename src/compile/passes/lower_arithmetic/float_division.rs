@@ -14,7 +14,7 @@
 //! The last step makes 64-bit quotients exact if an exact result exists, and others correctly rounded except for a few
 //! divisors just below a power of two. Direct3D promises that, and shaders translated from it may rely on it.
 
-use crate::ir::{AluOp, Builder, FpFlags, Inst, Op, Type, Value};
+use dovetail_ir::{AluOp, Builder, FpFlags, Inst, Op, Type, Value};
 
 /// Smallest normal f16.
 pub(super) const HALF_MIN: f64 = 6.103_515_625e-5;
@@ -30,7 +30,7 @@ pub(super) fn divide(b: &mut Builder<'_>, x: Value, y: Value, keeps_denormals: b
         _ => {}
     }
     let reciprocal = reciprocal_of(b, y);
-    let one = b.shader.as_const(x) == Some(crate::ir::number::encode(1.0, ty.bits()));
+    let one = b.shader.as_const(x) == Some(dovetail_ir::number::encode(1.0, ty.bits()));
     if one { reciprocal } else { b.alu(AluOp::FMul, &[x, reciprocal]) }
 }
 
@@ -77,7 +77,7 @@ fn reciprocal_of(b: &mut Builder<'_>, y: Value) -> Value {
 
 /// The reciprocal of a constant, if both are normal numbers of this type.
 fn known_reciprocal(bits: u64, ty: Type) -> Option<f64> {
-    let y = crate::ir::number::decode(bits, ty.bits());
+    let y = dovetail_ir::number::decode(bits, ty.bits());
     let normal = |x: f64| match ty {
         Type::B32 => (x as f32).is_normal(),
         _ => (HALF_MIN..=HALF_MAX).contains(&x.abs()),

@@ -13,7 +13,7 @@
 use super::conversion::{float_of_natural, natural_of_float};
 use super::interval::Interval;
 use super::{by_constant, wide};
-use crate::ir::{AluOp, Builder, Inst, Op, Type, Value};
+use dovetail_ir::{AluOp, Builder, Inst, Op, Type, Value};
 
 /// Bound on dividends for which a float product is correct: with a total error of 2^-22, (x + 1/2) / y must not reach
 /// the integers on either side, which are at least 1/(2x) of it away.
@@ -48,7 +48,7 @@ fn signed(b: &mut Builder<'_>, x: Value, y: Value) -> [Value; 2] {
     }
     if let Some(bits) = b.shader.as_const(y) {
         let zero = b.iconst(ty, 0);
-        return match crate::ir::number::signed(bits, ty.bits().count()) {
+        return match dovetail_ir::number::signed(bits, ty.bits().count()) {
             0 => [b.undef(ty), b.undef(ty)],
             1 => [x, zero],
             -1 => [b.alu(AluOp::ISub, &[zero, x]), zero],

@@ -1,6 +1,6 @@
 //! Bounds an integer by a few steps of its computation.
 
-use crate::ir::{AluOp, ArgRole, Inst, Op, Shader, Value, ValueDef};
+use dovetail_ir::{AluOp, ArgRole, Inst, Op, Shader, Value, ValueDef};
 
 /// Depth of the search through operands: farther operands seldom narrow the interval.
 const DEPTH: u32 = 4;
@@ -73,7 +73,7 @@ fn of_result(shader: &Shader, inst: &Inst, width: u32, depth: u32) -> Option<Int
     use AluOp as A;
     let op = match inst.op {
         Op::Const(bits) => {
-            let n = i128::from(crate::ir::number::signed(bits, width));
+            let n = i128::from(dovetail_ir::number::signed(bits, width));
             return Some(Interval::new(n, n));
         }
         Op::Alu(op, _) => op,

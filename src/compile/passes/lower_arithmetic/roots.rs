@@ -5,7 +5,7 @@
 //! refines to the last bits (Vulkan requires 2 ulp for the reciprocal). The square root takes one more step, so that
 //! the root of a square is exact.
 
-use crate::ir::{AluOp, Builder, Type, Value};
+use dovetail_ir::{AluOp, Builder, Type, Value};
 
 /// The expansion of `frsq` or `fsqrt`; `None` if it stays.
 pub(super) fn expand(b: &mut Builder<'_>, op: AluOp, x: Value, keeps_denormals: bool) -> Option<Value> {

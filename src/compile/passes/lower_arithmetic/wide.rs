@@ -1,11 +1,11 @@
 //! Integers of 64 bits: the hardware has sums, differences, shifts, comparisons and bitwise operations for them, but
 //! little else.
 
-use crate::ir::{AluOp, Builder, Type, Value};
+use dovetail_ir::{AluOp, Builder, Type, Value};
 
 /// The low and the high 32 bits.
 pub(super) fn halves(b: &mut Builder<'_>, x: Value) -> [Value; 2] {
-    let pair = Type::vector(crate::ir::Bits::B32, 2).unwrap_or(Type::B32);
+    let pair = Type::vector(dovetail_ir::Bits::B32, 2).unwrap_or(Type::B32);
     let pair = b.bitcast(x, pair);
     [b.extract(pair, 0), b.extract(pair, 1)]
 }

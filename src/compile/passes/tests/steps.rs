@@ -1,14 +1,14 @@
 //! Checks that the expansions of lowering give the interpreter's result for the whole operation.
 
-use crate::compile::passes::{lower_arithmetic, lower_atomics, lower_barriers};
-use crate::ir::interp::{Options, ShadowedMemory, World, dispatch};
-use crate::ir::parse::parse;
-use crate::ir::verify::verify;
-use crate::ir::{
+use crate::{lower_arithmetic, lower_atomics, lower_barriers};
+use dovetail_base::target::{Stage, WaveSize};
+use dovetail_interp::{Options, ShadowedMemory, World, dispatch};
+use dovetail_ir::parse::parse;
+use dovetail_ir::verify::verify;
+use dovetail_ir::{
     Access, Align, AluOp, Bits, Builder, ConstTable, ConstTableId, DescriptorPart, FpFlags, Op, Resource, ResourceId,
     ResourceKind, Shader, Sig, Terminator, Type,
 };
-use crate::target::{Stage, WaveSize};
 
 /// Runs one workgroup on a buffer of this many bytes.
 fn run(shader: &Shader, bytes: usize) -> Vec<u8> {
@@ -71,7 +71,7 @@ fn integers(bits: Bits) -> Vec<u64> {
 fn floats(bits: Bits) -> Vec<u64> {
     let some = [0.0, 1.0, 1.5, 0.1, 3e-5, 6.2e-5, 1e-7, 2049.0, 65504.0, 65519.0, 65520.0, 1e6, 1e39, f64::INFINITY];
     let third = 1.0 / 3.0 + 1e-12;
-    some.into_iter().chain([third]).flat_map(|x| [x, -x]).map(|x| crate::ir::number::encode(x, bits)).collect()
+    some.into_iter().chain([third]).flat_map(|x| [x, -x]).map(|x| dovetail_ir::number::encode(x, bits)).collect()
 }
 
 /// The results of the whole operation, and of its expansion.
@@ -191,7 +191,7 @@ fn floats_in_steps_are_the_same() {
     for bits in [Bits::B16, Bits::B32, Bits::B64] {
         let ty = Type::scalar(bits);
         let numbers: Vec<_> = floats(bits).into_iter().map(|x| [x, 0, 0]).collect();
-        let nan = [crate::ir::number::encode(f64::NAN, bits), 0, 0];
+        let nan = [dovetail_ir::number::encode(f64::NAN, bits), 0, 0];
         let and_nan: Vec<_> = numbers.iter().copied().chain([nan]).collect();
         same(A::FSign, bits, ty, &numbers);
         same(A::FIsNan, bits, Type::B1, &and_nan);
@@ -227,8 +227,8 @@ fn numbers_converted_in_steps_are_the_same() {
             let signs: &[f64] = if signed { &[1.0, -1.0] } else { &[1.0] };
             let all = some.into_iter().filter(|x| *x < limit).flat_map(|x| signs.iter().map(move |sign| sign * x));
             let held = all
-                .map(|x| crate::ir::number::encode(x, from))
-                .filter(|bits| crate::ir::number::decode(*bits, from).is_finite());
+                .map(|x| dovetail_ir::number::encode(x, from))
+                .filter(|bits| dovetail_ir::number::decode(*bits, from).is_finite());
             held.map(one).collect::<Vec<_>>()
         };
         for to in [Bits::B8, Bits::B16, Bits::B32, Bits::B64] {
@@ -239,7 +239,7 @@ fn numbers_converted_in_steps_are_the_same() {
             }
         }
         let numbers: Vec<_> =
-            floats(from).into_iter().chain(ties.map(|x| crate::ir::number::encode(x, from))).map(one).collect();
+            floats(from).into_iter().chain(ties.map(|x| dovetail_ir::number::encode(x, from))).map(one).collect();
         for to in [Bits::B16, Bits::B32, Bits::B64].into_iter().filter(|to| !A::FConv.has_instruction(from, *to)) {
             same(A::FConv, from, Type::scalar(to), &numbers);
         }
@@ -249,13 +249,13 @@ fn numbers_converted_in_steps_are_the_same() {
 /// Asserts that the expansion's error is at most this many ulp, and zero for zeros, infinities and NaN.
 #[track_caller]
 fn close(op: AluOp, bits: Bits, ulps: f64, cases: &[[u64; 3]]) {
-    use crate::ir::number::{decode, real, ulp};
+    use dovetail_ir::number::{decode, real, ulp};
     for operands in [Operands::ConstantSecond, Operands::Loaded] {
         let [_, got] = both(op, bits, Type::scalar(bits), cases, operands);
         for (case, got) in cases.iter().zip(got.chunks(8)) {
             let want = real(op, case.map(|x| decode(x, bits))).unwrap();
             let got = decode(u64::from_le_bytes(got.try_into().unwrap()) & bits.mask(), bits);
-            let rounded = decode(crate::ir::number::encode(want, bits), bits);
+            let rounded = decode(dovetail_ir::number::encode(want, bits), bits);
             let special = rounded == 0.0 || !rounded.is_finite();
             let same = got.to_bits() == rounded.to_bits() || got.is_nan() && rounded.is_nan();
             let near = (got - want).abs() <= ulps * ulp(want, bits);
@@ -269,7 +269,7 @@ fn normals(bits: Bits, range: i32) -> Vec<u64> {
     let mantissas = [1.0, 1.1, 1.25, 1.0 / 3.0 + 1.0, 1.6, 1.999_999_9, 2.0 - 2f64.powi(-52)];
     let exponents = [-range, -range / 2, -3, -1, 0, 1, 2, range / 2, range - 1];
     let all = exponents.into_iter().flat_map(|e| mantissas.map(|m| m * 2f64.powi(e)));
-    all.flat_map(|x| [x, -x]).map(|x| crate::ir::number::encode(x, bits)).collect()
+    all.flat_map(|x| [x, -x]).map(|x| dovetail_ir::number::encode(x, bits)).collect()
 }
 
 #[test]
@@ -277,13 +277,13 @@ fn quotients_and_roots_keep_vulkan_s_bounds() {
     use AluOp as A;
     let special = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
     for (bits, range) in [(Bits::B16, 13), (Bits::B32, 125), (Bits::B64, 1021)] {
-        let special = special.map(|x| crate::ir::number::encode(x, bits));
+        let special = special.map(|x| dovetail_ir::number::encode(x, bits));
         let divisors = normals(bits, range);
         let dividends: Vec<u64> = normals(bits, range / 2).into_iter().chain(special).collect();
         let mut pairs: Vec<_> = dividends.iter().flat_map(|&x| divisors.iter().map(move |&y| [x, y, 0])).collect();
         // A denormal quotient may lose digits, and a quotient at the upper limit may exceed it.
         pairs.retain(|[x, y, _]| {
-            let [x, y] = [x, y].map(|n| crate::ir::number::decode(*n, bits));
+            let [x, y] = [x, y].map(|n| dovetail_ir::number::decode(*n, bits));
             let quotient = (x / y).abs();
             x == 0.0 || !x.is_finite() || (2f64.powi(-range)..2f64.powi(range + 1)).contains(&quotient)
         });
@@ -291,7 +291,7 @@ fn quotients_and_roots_keep_vulkan_s_bounds() {
         close(A::FDiv, bits, if bits == Bits::B64 { 1.0 } else { 2.5 }, &pairs);
     }
     let bits = Bits::B64;
-    let special = special.map(|x| crate::ir::number::encode(x, bits));
+    let special = special.map(|x| dovetail_ir::number::encode(x, bits));
     let numbers: Vec<_> = normals(bits, 1020).into_iter().chain(special).map(|x| [x, 0, 0]).collect();
     let exact = [1.0, 3.0, 7.0, 1e6, 3.0 * 2f64.powi(-900)]
         .into_iter()
@@ -313,7 +313,7 @@ fn denormals_that_are_kept_are_divided() {
     {
         let mut shader = each(op, Bits::B32, Type::B32, &[[tiny(x), tiny(y), 0]], Operands::Loaded);
         let want = run(&shader, 8);
-        shader.modes.denorm[1] = crate::ir::DenormMode::Preserve;
+        shader.modes.denorm[1] = dovetail_ir::DenormMode::Preserve;
         lower_arithmetic::run(&mut shader, WaveSize::W32).unwrap();
         let has = |wanted| shader.live_insts().any(|inst| matches!(inst.op, Op::Alu(op, _) if op == wanted));
         assert!(has(A::FLdexp) || has(A::FOLt), "{} is scaled", op.name());
@@ -343,7 +343,7 @@ fn what_the_rules_forbid_is_lowered() {
             let mut shader = each(op, from, result, &[[0; 3]], Operands::Loaded);
             if lower_arithmetic::run(&mut shader, WaveSize::W32).is_ok() {
                 tried += 1;
-                let left = |inst: &&crate::ir::Inst| match (&inst.op, inst.result) {
+                let left = |inst: &&dovetail_ir::Inst| match (&inst.op, inst.result) {
                     (Op::Alu(op, _), Some(result)) => {
                         !op.has_instruction(shader.ty(inst.args[0]).bits(), shader.ty(result).bits())
                     }

@@ -4,8 +4,8 @@
 use super::super::cx::{Cx, LeafValues, SpirvInst};
 use super::super::operands::{from_words, result_component, set_result};
 use super::super::subgroup::{bit, built_in, lane_op};
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, BuiltIn, SubgroupOp, Type, Value};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, BuiltIn, SubgroupOp, Type, Value};
 
 /// The name of the instruction set.
 pub(super) const SET: &str = "SPV_AMD_shader_ballot";

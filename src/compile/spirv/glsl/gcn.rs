@@ -3,8 +3,8 @@
 use super::super::cx::{Cx, LeafValues, SpirvInst};
 use super::super::float::FloatOps;
 use super::super::operands::set_result;
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, AmdOp, FpFlags, LaneOp, Op as IrOp, Scope, Type, Value};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, AmdOp, FpFlags, LaneOp, Op as IrOp, Scope, Type, Value};
 
 /// The name of the instruction set.
 pub(super) const SET: &str = "SPV_AMD_gcn_shader";

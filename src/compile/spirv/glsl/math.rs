@@ -6,7 +6,7 @@
 //! its formula here, a line in the tables of `glsl`, and a row in the tests.
 
 use super::super::float::FloatOps;
-use crate::ir::{AluOp, Builder, FpFlags, Op, Value};
+use dovetail_ir::{AluOp, Builder, FpFlags, Op, Value};
 use std::f64::consts::{FRAC_PI_2, LN_2, LOG2_E, PI};
 
 /// Coefficients of a, a³, a⁵ … for atan(a) on [0, 1]: minimax of the relative error, 6.6e-7.
@@ -48,7 +48,7 @@ pub fn pow(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
 
 /// Reciprocal square root.
 pub fn rsq(b: &mut Builder<'_>, x: Value) -> Value {
-    if b.ty(x) == crate::ir::Type::B64 {
+    if b.ty(x) == dovetail_ir::Type::B64 {
         let root = b.f1(AluOp::FSqrt, x);
         let one = b.fk(x, 1.0);
         return b.fdiv(one, root);

@@ -21,8 +21,8 @@ use super::float::FloatOps;
 use super::image::operands::{floats, integer};
 use super::memory::Operands;
 use super::operands::{from_words, result_component, saturated, set_result, words};
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Builder, FpFlags, InterpPlace, Type, Value};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, Builder, FpFlags, InterpPlace, Type, Value};
 use spirv::{GlslStd450Op as G, Op};
 use std::f64::consts::PI;
 

@@ -2,7 +2,7 @@
 
 use super::super::cx::LeafValues;
 use super::super::float::FloatOps;
-use crate::ir::{AluOp, Bits, Builder, Type, Value};
+use dovetail_ir::{AluOp, Bits, Builder, Type, Value};
 use smallvec::SmallVec;
 
 /// Conversion between a component and a field.

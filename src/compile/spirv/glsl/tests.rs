@@ -5,7 +5,7 @@ use super::super::float::FloatOps;
 use super::super::operands::{from_words, words};
 use super::pack::Norm;
 use super::{math as m, pack as p, trinary, vector as v};
-use crate::ir::{AluOp, Builder, FpFlags, Op, Type, Value, ValueDef};
+use dovetail_ir::{AluOp, Builder, FpFlags, Op, Type, Value, ValueDef};
 
 type Unary = fn(&mut Builder<'_>, Value) -> Value;
 type Row = (&'static str, Unary, fn(f64) -> f64, &'static [f32], f64, f64);

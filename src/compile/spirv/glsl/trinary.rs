@@ -3,8 +3,8 @@
 use super::super::cx::{Cx, LeafValues, SpirvInst};
 use super::super::operands::set_result;
 use super::operands;
-use crate::error::{Error, Result};
-use crate::ir::{AluOp, Builder, Value};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{AluOp, Builder, Value};
 use spirv::GlslStd450Op as G;
 
 /// The name of the instruction set.

@@ -6,7 +6,7 @@
 use super::super::cx::LeafValues;
 use super::super::float::FloatOps;
 use super::math;
-use crate::ir::{AluOp, Builder, Value};
+use dovetail_ir::{AluOp, Builder, Value};
 
 /// Sum of the products of the components.
 pub fn dot(b: &mut Builder<'_>, x: &[Value], y: &[Value]) -> Option<Value> {

@@ -2,7 +2,7 @@
 
 use super::super::cx::{Cx, SpirvInst};
 use super::super::operands::set_result;
-use crate::error::{Error, Result};
+use dovetail_base::error::{Error, Result};
 
 /// The name of the instruction set.
 pub(super) const SET: &str = "SPV_AMD_shader_explicit_vertex_parameter";

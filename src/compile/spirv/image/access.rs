@@ -4,8 +4,8 @@ use super::super::cx::{Cx, LeafValues, SpirvInst, TexelPointer};
 use super::super::operands::saturated;
 use super::operands::{self, ImageOperands};
 use super::shape::{self, Shape, Sources, base, non_uniform, read_texel, set_texel, texels};
-use crate::error::Result;
-use crate::ir::{Access, AluOp, AtomicOp, BuiltIn, Dim, ImageOp, LodMode, Op as IrOp, Type, Value};
+use dovetail_base::error::Result;
+use dovetail_ir::{Access, AluOp, AtomicOp, BuiltIn, Dim, ImageOp, LodMode, Op as IrOp, Type, Value};
 
 /// Integer coordinates with layer and offsets, and the common part of fetches, reads and writes.
 fn address(

@@ -4,8 +4,8 @@
 //! position of input attachments, four gathers for four offsets, and the conversion of the returned texel to the result
 //! type. [`Sources`] collects the operands by name and arranges them in the order of [`ImageInst::operands`].
 //!
-//! [`ImageInst`]: crate::ir::ImageInst
-//! [`ImageInst::operands`]: crate::ir::ImageInst::operands
+//! [`ImageInst`]: dovetail_ir::ImageInst
+//! [`ImageInst::operands`]: dovetail_ir::ImageInst::operands
 //! [`Sources`]: shape::Sources
 
 mod access;
@@ -18,8 +18,8 @@ pub use access::texel_atomic;
 
 use super::cx::{Cx, LeafValues, SpirvInst};
 use super::operands::set_result;
-use crate::error::Result;
-use crate::ir::{AluOp, ImageOp};
+use dovetail_base::error::Result;
+use dovetail_ir::{AluOp, ImageOp};
 use spirv::Op;
 
 /// The non-sparse equivalent of an instruction, and whether it was sparse.

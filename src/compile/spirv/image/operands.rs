@@ -2,8 +2,8 @@
 
 use super::super::cx::{Cx, LeafValues, SpirvInst};
 use super::super::operands::saturated;
-use crate::error::{Error, Result};
-use crate::ir::{Access, AluOp, LodMode, Type, Value};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{Access, AluOp, LodMode, Type, Value};
 use rspirv::dr::Operand;
 use spirv::ImageOperands as Mask;
 

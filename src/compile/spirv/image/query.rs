@@ -3,8 +3,8 @@
 use super::super::cx::{Cx, LeafValues, SpirvInst};
 use super::operands::{floats, integer};
 use super::shape::{self, Sources, base, emit, image_leaf, non_uniform};
-use crate::error::Result;
-use crate::ir::{Access, AluOp, Dim, ImageOp, LodMode, Type, Value};
+use dovetail_base::error::Result;
+use dovetail_ir::{Access, AluOp, Dim, ImageOp, LodMode, Type, Value};
 
 /// Size in texels, layers last.
 ///

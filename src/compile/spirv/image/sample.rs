@@ -4,8 +4,8 @@ use super::super::cx::{Cx, LeafValues, SpirvInst};
 use super::super::float::FloatOps;
 use super::operands::{self, ImageOperands, float, floats};
 use super::shape::{self, Sources, TexelRead, base, non_uniform, read_texel, set_texel};
-use crate::error::Result;
-use crate::ir::{AluOp, ImageInst, ImageOp, LodMode};
+use dovetail_base::error::Result;
+use dovetail_ir::{AluOp, ImageInst, ImageOp, LodMode};
 use spirv::Capability;
 
 /// The variant of a sampling instruction.

@@ -3,8 +3,8 @@
 
 use super::super::cx::{Cx, LeafValues, SpirvInst, Ty, TypeId};
 use super::super::operands::from_words;
-use crate::error::{Error, Result};
-use crate::ir::{Access, AluOp, Dim, ImageInst, ImageOp, ImageOperand, LodMode, Op as IrOp, Type, Value};
+use dovetail_base::error::{Error, Result};
+use dovetail_ir::{Access, AluOp, Dim, ImageInst, ImageOp, ImageOperand, LodMode, Op as IrOp, Type, Value};
 
 /// Shape of an image, from its type.
 #[derive(Clone, Copy, Debug)]

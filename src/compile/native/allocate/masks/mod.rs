@@ -8,9 +8,9 @@ mod rewrite;
 
 use super::exclusive::{Group, groups};
 use super::registers::RegisterLimits;
-use crate::compile::native::liveness::Liveness;
-use crate::compile::native::mir::{MachineFunction, PhysReg, RegisterClass, Val};
-use crate::workspace::{Kept, List, filled};
+use crate::liveness::Liveness;
+use crate::mir::{MachineFunction, PhysReg, RegisterClass, Val};
+use dovetail_base::workspace::{Kept, List, filled};
 use rewrite::Rewrite;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -5,14 +5,14 @@
 //! set to that lane alone for the access, and then restored.
 
 use super::Slot;
-use crate::compile::native::mir::{
+use crate::mir::{
     BlockId, Edge, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo,
     RegisterClass, Val, run_of,
 };
-use crate::isa::Op;
-use crate::isa::instruction::CachePolicy;
-use crate::target::WaveSize;
-use crate::workspace::List;
+use dovetail_base::target::WaveSize;
+use dovetail_base::workspace::List;
+use dovetail_isa::Op;
+use dovetail_isa::instruction::CachePolicy;
 use smallvec::SmallVec;
 
 pub(super) struct Rewrite<'a> {

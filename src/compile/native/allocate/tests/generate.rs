@@ -4,14 +4,14 @@
 mod control;
 mod instructions;
 
-use crate::compile::native::mir::{
+use crate::mir::{
     BlockId, Cond, Edge, EntryValue, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue,
     PhysReg, Pseudo, RegisterClass, Term, Val,
 };
-use crate::isa::Isa;
-use crate::isa::Op;
-use crate::isa::instruction::{CachePolicy, Modifiers};
-use crate::target::{Gpu, Stage, WaveSize};
+use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_isa::Isa;
+use dovetail_isa::Op;
+use dovetail_isa::instruction::{CachePolicy, Modifiers};
 
 /// Parameters of a generated function.
 #[derive(Clone, Copy, Debug)]

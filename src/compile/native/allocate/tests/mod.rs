@@ -1,18 +1,16 @@
 //! Runs random functions through verifier, allocator and checker.
 
-pub(in crate::compile::native) mod generate;
+pub(crate) mod generate;
 
 use super::{Allocated, MaskPlaces, RegisterLimits, allocate};
-use crate::compile::native::check_alloc::check;
-use crate::compile::native::mir::verify::verify;
-use crate::compile::native::mir::{
-    Extra, MachineFunction, MachineInst, Operand, OperandValue, RegisterClass, Val, run_of,
-};
-use crate::compile::native::tests::writer::Writer;
-use crate::error::ErrorKind;
-use crate::isa::Isa;
-use crate::isa::Op;
-use crate::target::{Gpu, WaveSize};
+use crate::check_alloc::check;
+use crate::mir::verify::verify;
+use crate::mir::{Extra, MachineFunction, MachineInst, Operand, OperandValue, RegisterClass, Val, run_of};
+use crate::tests::writer::Writer;
+use dovetail_base::error::ErrorKind;
+use dovetail_base::target::{Gpu, WaveSize};
+use dovetail_isa::Isa;
+use dovetail_isa::Op;
 use generate::{Shape, generate};
 use std::collections::BTreeSet;
 

@@ -1,0 +1,108 @@
+//! Prologs and epilogs: makes machine code from a key, without a compiler.
+//!
+//! [`fetch_key`], [`param_export_key`] and [`color_export_key`] compute the key of a piece from a stage and the state;
+//! [`emit`] writes the piece from its key alone.
+//!
+//! Invariant: equal keys give equal bytes, and a key holds only what the bytes depend on. A piece does not contain the
+//! jump to or from its body: the linker places it so that execution falls through, or adds a branch. To add a kind of
+//! piece, add a file with its key and `emit`, and a variant of [`GlueKey`].
+
+mod color_export;
+mod divide;
+mod fetch;
+mod null_fs;
+mod param_export;
+mod piece;
+#[cfg(test)]
+mod simulate;
+#[cfg(test)]
+mod simulate_exports;
+#[cfg(test)]
+mod tests;
+
+pub use color_export::COLOR_EXPORT_SYMBOL;
+pub use color_export::{ColorExportKey, ColorValue, DepthValues};
+pub use fetch::{BodyTakes, FetchKey};
+pub use param_export::PARAM_EXPORT_SYMBOL;
+pub use param_export::ParamExportKey;
+pub use piece::{Attach, GlueCode, GluePiece};
+
+use dovetail_abi::exports::ColorExportPlan;
+use dovetail_abi::fetch::FetchPlan;
+use dovetail_abi::params::ParamPlan;
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::Gpu;
+use dovetail_isa::Isa;
+use dovetail_metadata::interface::{ExportedFormats, StageInterface};
+use dovetail_state::{ColorState, VertexInputState};
+use serde::{Deserialize, Serialize};
+
+/// The inputs that determine the bytes of one piece.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct GlueKey {
+    /// The GPU.
+    pub target: Gpu,
+    /// The piece.
+    pub piece: PieceKey,
+}
+
+/// The kinds of pieces.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PieceKey {
+    /// Runs before a vertex body: fetches its attributes.
+    Fetch(FetchKey),
+    /// Runs after a vertex body: exports its parameters.
+    ParamExport(ParamExportKey),
+    /// Runs after a fragment body: exports its colours and depth.
+    ColorExport(ColorExportKey),
+    /// The whole fragment shader of a pipeline without one.
+    NullFragment,
+}
+
+/// Writes the piece of a key.
+///
+/// # Errors
+/// Malformed: a key with registers that do not exist, as in a damaged store.
+pub fn emit(key: &GlueKey) -> Result<GluePiece> {
+    let GlueKey { target, piece } = key;
+    let isa = Isa::of(*target);
+    match piece {
+        PieceKey::Fetch(key) => fetch::emit(isa, key).at(|| "fetch prolog"),
+        PieceKey::ParamExport(key) => param_export::emit(isa, key).at(|| "parameter epilog"),
+        PieceKey::ColorExport(key) => color_export::emit(isa, key).at(|| "colour epilog"),
+        PieceKey::NullFragment => null_fs::emit(isa),
+    }
+}
+
+/// Key of the prolog that fetches the attributes of a vertex stage.
+///
+/// # Errors
+/// Malformed: a state that contradicts itself, or another stage. Needs a full compile: attributes that no prolog can
+/// pass to the body.
+pub fn fetch_key(vertex: &StageInterface, state: &VertexInputState) -> Result<GlueKey> {
+    let target = vertex.target;
+    let fetch = vertex.kind.fetch().ok_or_else(|| Error::bug("a prolog for no vertex stage"))?;
+    let plan = FetchPlan::new(target, &fetch.inputs, state)?;
+    let takes = BodyTakes { awaits_inputs: fetch.awaits_inputs, address_high: fetch.takes_address_high };
+    let key = FetchKey::new(plan, &vertex.user_data, vertex.entry_sgprs, takes)?;
+    Ok(GlueKey { target, piece: PieceKey::Fetch(key) })
+}
+
+/// Key of the epilog that makes the exports which a plan leaves to it.
+pub fn param_export_key(target: Gpu, plan: &ParamPlan) -> GlueKey {
+    GlueKey { target, piece: PieceKey::ParamExport(ParamExportKey::new(plan)) }
+}
+
+/// Register words for the export formats of a fragment stage's colours and depth, and the key of the epilog if one is
+/// needed.
+///
+/// # Errors
+/// Malformed: a state that contradicts itself, or another stage.
+pub fn color_export_key(fragment: &StageInterface, state: &ColorState) -> Result<(ExportedFormats, Option<GlueKey>)> {
+    let target = fragment.target;
+    let fs = fragment.kind.fragment().ok_or_else(|| Error::bug("an epilog for no fragment stage"))?;
+    let plan = ColorExportPlan::new(target, fs, state).at(|| "colour state")?;
+    let key = fragment.epilog.then(|| ColorExportKey::new(fs, &plan)).transpose()?;
+    Ok((plan.formats, key.map(|key| GlueKey { target, piece: PieceKey::ColorExport(key) })))
+}
