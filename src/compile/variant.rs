@@ -2,7 +2,7 @@
 //!
 //! | the state | the stage | its variant |
 //! |---|---|---|
-//! | shades every sample | a fragment body that reads inputs in the pixel | reads them at the sample ([`dovetail_ir`]'s table of per-sample shading) |
+//! | shades every sample | a fragment body that reads inputs in the pixel | reads them at the sample (`ir`'s table of per-sample shading) |
 //! | has a view mask | a vertex body that draws to the layer it writes, or to the first | exports its view as the layer |
 //!
 //! Selecting in code by a relocation would cost every pipeline: two more pairs of barycentric coordinates and a select for each,

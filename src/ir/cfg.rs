@@ -119,7 +119,7 @@ impl Cfg {
     }
 
     /// Number of blocks.
-    pub fn len(&self) -> usize {
+    pub fn block_count(&self) -> usize {
         self.succs.len()
     }
 
@@ -142,7 +142,7 @@ impl Cfg {
     pub fn meeting_points(&self) -> PerBlock<Option<BlockId>> {
         // Dominators of the reversed graph: node 0 follows all exits, block n is node n + 1.
         let node = |b: BlockId| BlockId(b.0 + 1);
-        let blocks = || (0..self.len() as u32).map(BlockId);
+        let blocks = || (0..self.block_count() as u32).map(BlockId);
         let mut back = take::<Graph>();
         back.push(blocks().filter(|b| self.succs(*b).is_empty()).map(node));
         blocks().for_each(|b| back.push(self.preds(b).iter().copied().map(node)));
@@ -160,7 +160,7 @@ impl Cfg {
     pub fn loops_first(&self) -> PerBlock<BlockId> {
         let loops = self.loops();
         let mut visits = take::<Graph>();
-        for b in (0..self.len() as u32).map(BlockId) {
+        for b in (0..self.block_count() as u32).map(BlockId) {
             // Postorder is reversed, so the block visited first comes last.
             let mut ways: SmallVec<[BlockId; 4]> = self.succs(b).iter().rev().copied().collect();
             ways.sort_by_key(|to| common(loops.around(b), loops.around(*to)));

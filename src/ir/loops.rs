@@ -23,14 +23,14 @@ impl Loops {
     /// The loops of a graph.
     pub(super) fn new(cfg: &Cfg) -> Kept<Self> {
         let mut this = take::<Self>();
-        this.position.resize(cfg.len(), 0);
+        this.position.resize(cfg.block_count(), 0);
         for (b, i) in cfg.order.iter().zip(0..) {
             this.position[b.index()] = i;
         }
         let mut todo = take::<Vec<BlockId>>();
         // Blocks and loops around them, outer loops first; by block, one more than the last of these.
         let mut inside = take::<Vec<(BlockId, u32)>>();
-        let mut last = filled(cfg.len(), 0);
+        let mut last = filled(cfg.block_count(), 0);
         for &header in cfg.order.iter() {
             let back = |p: &&BlockId| cfg.reachable(**p) && this.position(**p) >= this.position(header);
             todo.extend(cfg.preds(header).iter().filter(back));
@@ -52,7 +52,7 @@ impl Loops {
         if !cfg.stays().is_empty() {
             add_stays(cfg, &this.headers, &mut inside);
         }
-        this.around.group(cfg.len(), inside.iter().map(|(b, l)| (b.index(), *l)));
+        this.around.group(cfg.block_count(), inside.iter().map(|(b, l)| (b.index(), *l)));
         this
     }
 
@@ -111,7 +111,7 @@ fn add_stays(cfg: &Cfg, headers: &[BlockId], inside: &mut Vec<(BlockId, u32)>) {
         let header = headers[innermost as usize];
         let around: List<u32> = inside.iter().filter(|(b, _)| *b == header).map(|(_, l)| *l).collect();
         for &l in around.iter().filter(|_| cfg.dom.dominates(header, block)) {
-            let mut member = filled(cfg.len(), false);
+            let mut member = filled(cfg.block_count(), false);
             inside.iter().filter(|(_, of)| *of == l).for_each(|(b, _)| member[b.index()] = true);
             todo.push(block);
             while let Some(b) = todo.pop() {

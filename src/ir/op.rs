@@ -201,7 +201,7 @@ pub enum Op {
     /// → whether the invocation is a helper now (b1). Upper level only.
     IsHelper,
     /// index → the same; not defined from this bound on. Upper level, and only in translations for judges
-    /// ([`translate_judged`](dovetail_spirv::translate_judged)).
+    /// (`spirv::translate_judged`).
     Within(u32),
     /// → token (b32, no bits): names the innermost loop around its block, for [`Op::StayInLoop`].
     LoopToken,

@@ -478,7 +478,9 @@ impl Shader {
         let is_of = |cfg: &Cfg| {
             let same = |b: BlockId| self.targets(b).eq(cfg.succs(b).iter().copied());
             let stays = self.stays_in_loops || !cfg.stays().is_empty();
-            cfg.len() == self.blocks.len() && self.block_ids().all(same) && (!stays || *cfg.stays() == *self.stays())
+            cfg.block_count() == self.blocks.len()
+                && self.block_ids().all(same)
+                && (!stays || *cfg.stays() == *self.stays())
         };
         self.cfg.get([self.blocks.stamp(), 0, 0, 0], is_of, || {
             let mut succs = take::<Graph>();

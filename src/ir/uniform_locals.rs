@@ -90,7 +90,7 @@ impl Locals {
         }
         let reached: SmallVec<[Reached; 4]> = ways.iter().map(|&way| reach(cfg, way, None)).collect();
         let pairs: usize = stored.iter().map(|locals| locals.len() * (ways.len() - 1)).sum();
-        self.work += cfg.len().saturating_mul(ways.len() + pairs);
+        self.work += cfg.block_count().saturating_mul(ways.len() + pairs);
         if self.work > MAX_WORK {
             self.differs.clear();
             return;
@@ -126,7 +126,7 @@ fn stores(op: &Op) -> Option<LocalId> {
 
 /// The blocks reachable from this one (included), up to `last` (excluded).
 fn reach(cfg: &Cfg, from: BlockId, last: Option<BlockId>) -> Reached {
-    let mut seen = filled(cfg.len(), false);
+    let mut seen = filled(cfg.block_count(), false);
     let mut todo = filled(1, from);
     while let Some(block) = todo.pop() {
         if Some(block) != last && !std::mem::replace(&mut seen[block.index()], true) {

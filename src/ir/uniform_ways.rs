@@ -44,16 +44,16 @@ struct Large {
 
 impl Reach {
     pub(super) fn new(cfg: &Cfg) -> Self {
-        Self::with(cfg, cfg.len() >= LARGE)
+        Self::with(cfg, cfg.block_count() >= LARGE)
     }
 
     fn with(cfg: &Cfg, is_large: bool) -> Self {
         let loops = cfg.loops();
         let order = cfg.loops_first();
-        let mut position = filled(cfg.len(), 0);
+        let mut position = filled(cfg.block_count(), 0);
         order.iter().zip(0..).for_each(|(b, n)| position[b.index()] = n);
         let mut returns = take::<Rows<u64>>();
-        let blocks = (0..cfg.len() as u32).map(BlockId);
+        let blocks = (0..cfg.block_count() as u32).map(BlockId);
         blocks.for_each(|b| returns.push(std::iter::repeat_n(0, loops.around(b).len().div_ceil(64))));
         let mut it = Self {
             coming: filled(order.len(), Coming::None),
@@ -61,7 +61,7 @@ impl Reach {
             exits: loops.exits(cfg, order.iter().rev().copied()),
             order,
             position,
-            leaves: filled(cfg.len(), 0),
+            leaves: filled(cfg.block_count(), 0),
             returns,
         };
         for n in (0..it.order.len()).rev() {

@@ -109,7 +109,7 @@ pub struct FetchInterface {
     pub inputs: Vec<VertexInput>,
     /// Whether the body waits for the attributes itself, so that the prolog may end while their loads are outstanding.
     pub awaits_inputs: bool,
-    /// Whether the body takes the high half of the code's address from the prolog ([`dovetail_abi::fetch::table_address_sgpr`]).
+    /// Whether the body takes the high half of the code's address from the prolog (`abi::fetch::table_address_sgpr`).
     pub takes_address_high: bool,
 }
 

@@ -5,7 +5,7 @@
 use dovetail_base::target::Stage;
 use dovetail_compile::constants_read;
 use dovetail_compile::request::{KnownState, StageRequest};
-use dovetail_metadata::interface::{FragmentReads, ParamConstant, StageInterface, StageKind};
+use dovetail_metadata::interface::{FragmentReads, ParamConstant, StageInterface};
 use dovetail_state::{Known, PipelineState, ResourceLayout};
 
 /// The constants that a fragment part reads of a vertex part, as known to a whole-pipeline compile.

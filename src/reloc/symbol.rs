@@ -44,7 +44,7 @@ pub enum LinkSymbol {
     SamplePattern,
     /// `$deviceIdx`.
     DeviceIndex,
-    /// `dovetail.primitive`: [`dovetail_state::PrimitiveKind::number`].
+    /// `dovetail.primitive`: `state::PrimitiveKind::number`.
     Primitive,
     /// `spec_I_D`: a dword of a specialization constant's value, 0 the low one.
     SpecConstant {

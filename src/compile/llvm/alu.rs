@@ -44,7 +44,7 @@ impl<'c> Cx<'_, 'c> {
         } else {
             (self.int(args[1])?, self.int(args[2])?)
         };
-        Ok(self.b.build_select(cond, a, b, "").built()?)
+        self.b.build_select(cond, a, b, "").built()
     }
 
     fn int_convert(&self, op: AluOp, v: IntValue<'c>, ty: Type) -> Result<Llvm<'c>> {

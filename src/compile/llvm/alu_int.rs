@@ -21,7 +21,7 @@ impl<'c> Cx<'_, 'c> {
             None => ty.const_zero(),
         };
         let amount =
-            || -> Result<IntValue<'c>> { Ok(b.build_and(y, ty.const_int(u64::from(width - 1), false), "").built()?) };
+            || -> Result<IntValue<'c>> { b.build_and(y, ty.const_int(u64::from(width - 1), false), "").built() };
         Ok(match op {
             A::IAdd => b.build_int_add(x, y, "").built()?.into(),
             A::ISub => b.build_int_sub(x, y, "").built()?.into(),
@@ -81,7 +81,7 @@ impl<'c> Cx<'_, 'c> {
 
     fn carry(&self, name: &str, x: IntValue<'c>, y: IntValue<'c>) -> Result<Llvm<'c>> {
         let pair = self.call_same(name, &[x.into(), y.into()])?;
-        Ok(self.b.build_extract_value(pair.into_struct_value(), 1, "").built()?)
+        self.b.build_extract_value(pair.into_struct_value(), 1, "").built()
     }
 
     /// A small number of any width as 32 bits.
@@ -92,7 +92,7 @@ impl<'c> Cx<'_, 'c> {
     /// `n` as 32 bits, or -1 if `x` has no set bits.
     fn found(&self, x: IntValue<'c>, n: IntValue<'c>) -> Result<Llvm<'c>> {
         let none = self.b.build_int_compare(IntPredicate::EQ, x, x.get_type().const_zero(), "").built()?;
-        Ok(self.b.build_select(none, self.i32_type().const_all_ones(), self.to_b32(n)?, "").built()?)
+        self.b.build_select(none, self.i32_type().const_all_ones(), self.to_b32(n)?, "").built()
     }
 
     fn find_msb(&self, x: IntValue<'c>) -> Result<Llvm<'c>> {

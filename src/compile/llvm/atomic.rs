@@ -87,7 +87,7 @@ impl<'c> Cx<'_, 'c> {
                     .b
                     .build_cmpxchg(pointer, compare, new, AtomicOrdering::Monotonic, AtomicOrdering::Monotonic)
                     .built()?;
-                return Ok(self.b.build_extract_value(pair, 0, "").built()?);
+                return self.b.build_extract_value(pair, 0, "").built();
             }
             A::Store => return Err(Error::bug("an atomic store is an exchange")),
             A::Exchange => RmwOp::LLVMAtomicRMWBinOpXchg,

@@ -94,7 +94,7 @@ pub(super) fn gep<'c>(
     index: IntValue<'c>,
 ) -> Result<PointerValue<'c>> {
     // SAFETY: one index into a sized element type is always well-formed, and no address is undefined without `inbounds`.
-    unsafe { Ok(b.build_gep(elem, ptr, &[index], "").built()?) }
+    unsafe { b.build_gep(elem, ptr, &[index], "").built() }
 }
 
 /// Operator of an `atomicrmw`.

@@ -60,7 +60,7 @@ impl<'c> Cx<'_, 'c> {
     /// A 64-bit address as a pointer.
     fn pointer(&self, address: Value, space: u16) -> Result<PointerValue<'c>> {
         let ty = self.ctx.ptr_type(AddressSpace::from(space));
-        Ok(self.b.build_int_to_ptr(self.i(address)?, ty, "").built()?)
+        self.b.build_int_to_ptr(self.i(address)?, ty, "").built()
     }
 
     fn load(&self, pointer: PointerValue<'c>, align: Align, access: Access, ty: Type) -> Result<Llvm<'c>> {

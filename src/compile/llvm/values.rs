@@ -136,13 +136,13 @@ impl<'c> Cx<'_, 'c> {
 
     /// The same bits as another type; no cast if the type is the same.
     pub fn cast(&self, v: Llvm<'c>, ty: BasicTypeEnum<'c>) -> Result<Llvm<'c>> {
-        if v.get_type() == ty { Ok(v) } else { Ok(self.b.build_bit_cast(v, ty, "").built()?) }
+        if v.get_type() == ty { Ok(v) } else { self.b.build_bit_cast(v, ty, "").built() }
     }
 
     /// A scalar widened to at least 32 bits, for register intrinsics.
     pub fn widen(&self, v: IntValue<'c>) -> Result<IntValue<'c>> {
         if v.get_type().get_bit_width() < 32 {
-            Ok(self.b.build_int_z_extend(v, self.i32_type(), "").built()?)
+            self.b.build_int_z_extend(v, self.i32_type(), "").built()
         } else {
             Ok(v)
         }
@@ -151,7 +151,7 @@ impl<'c> Cx<'_, 'c> {
     /// The low bits of a value from [`Cx::widen`].
     pub fn narrow(&self, v: IntValue<'c>, bits: u32) -> Result<IntValue<'c>> {
         if v.get_type().get_bit_width() > bits {
-            Ok(self.b.build_int_truncate(v, self.int_bits(bits)?, "").built()?)
+            self.b.build_int_truncate(v, self.int_bits(bits)?, "").built()
         } else {
             Ok(v)
         }
@@ -179,7 +179,7 @@ impl<'c> Cx<'_, 'c> {
 
     /// One lane.
     pub fn lane(&self, v: VectorValue<'c>, i: u32) -> Result<Llvm<'c>> {
-        Ok(self.b.build_extract_element(v, self.c32(i), "").built()?)
+        self.b.build_extract_element(v, self.c32(i), "").built()
     }
 
     /// A vector of scalars of one type (a single scalar is returned as it is).

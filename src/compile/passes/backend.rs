@@ -2,7 +2,7 @@
 //!
 //! A [`Generator`] takes a [`LoweredShader`], which only [`crate::lower`] makes, and only from a shader that the
 //! verifier accepts at the lower level; it returns [`MachineCode`]. It never sees SPIR-V, metadata keys or ELF files:
-//! all generators share the front end, the passes and [`dovetail_compiler::unlinked`]. To add a generator, add a folder beside
+//! all generators share the front end, the passes and `compiler::unlinked`. To add a generator, add a folder beside
 //! `llvm` that implements this trait; its name is part of every cache key.
 
 use crate::LoweredShader;

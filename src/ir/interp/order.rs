@@ -21,7 +21,7 @@ pub(super) fn order(shader: &Shader) -> Vec<BlockId> {
     // By block: the blocks to which edges leave the undeclared loop of this header; none if it has none.
     let loops = cfg.loops();
     let left = loops.exits(&cfg, shader.block_ids());
-    let mut exits: Vec<&[BlockId]> = vec![&[]; cfg.len()];
+    let mut exits: Vec<&[BlockId]> = vec![&[]; cfg.block_count()];
     for l in 0..loops.len() {
         let header = loops.header(l as u32);
         if !matches!(shader.block(header).merge, Merge::Loop { .. }) {
