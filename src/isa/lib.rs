@@ -17,8 +17,8 @@
 //! [`OpcodeRow::modifiers`]).
 //!
 //! ```
-//! use dovetail::isa::{Instruction, Isa, Op, Sgpr, Src, Vgpr, encode};
-//! use dovetail::target::{Gpu, WaveSize};
+//! use dovetail_isa::{Instruction, Isa, Op, Sgpr, Src, Vgpr, encode};
+//! use dovetail_base::target::{Gpu, WaveSize};
 //!
 //! let isa = Isa::of(Gpu::Gfx1030);
 //! let s4 = Src::from(Sgpr::new(4).unwrap());
@@ -28,7 +28,7 @@
 //! let mut dwords = Vec::new();
 //! encode(isa, WaveSize::W32, &add, &mut dwords)?;
 //! assert_eq!(dwords, [0xd503_0000, 0x0000_0901]);
-//! # Ok::<(), dovetail::error::Error>(())
+//! # Ok::<(), dovetail_base::error::Error>(())
 //! ```
 //!
 //! To add an operation: its name in `op.rs` and a row in a table, and nothing else unless it has an effect without a
