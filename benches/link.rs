@@ -143,6 +143,7 @@ fn pieces(c: &mut Criterion) {
             PieceKey::Fetch(_) => "fetch prolog",
             PieceKey::ParamExport(_) => "parameter epilog",
             PieceKey::ColorExport(_) => "colour epilog",
+            PieceKey::Ngg(_) => "NGG prologue",
             PieceKey::NullFragment => "null fragment shader",
         };
         let name =

@@ -58,6 +58,7 @@ pub const COMPILER: Sources = Sources {
         "metadata/graphics.rs",
         "metadata/named.rs",
         "metadata/named_fields.rs",
+        "metadata/ngg.rs",
         "metadata/part_notes.rs",
         "metadata/ready_notes.rs",
         "metadata/stage_text.rs",

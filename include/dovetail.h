@@ -149,6 +149,9 @@
 // `raster_flags`: the topology is lines. Only barycentric coordinates depend on it.
 #define DVT_RASTER_LINES 8
 
+// `raster_flags`: the vertex shader runs as a primitive shader (NGG), if it does not read the primitive id.
+#define DVT_RASTER_NGG 16
+
 // `placement`: parts that execute in sequence are laid out in sequence.
 #define DVT_PLACEMENT_ADJACENT 0
 

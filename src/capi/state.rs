@@ -131,9 +131,10 @@ pub(super) fn fill(
 ) -> Answer<()> {
     // Destructured without `..`, so that a new field of the state breaks the build here. The layout is a handle of its own, and
     // the shaders hold the specialization values.
-    let PipelineState { layout: _, vertex, color, raster, view_mask, specialization, device_index, symbols } = state;
+    let PipelineState { layout: _, vertex, color, raster, ngg, view_mask, specialization, device_index, symbols } =
+        state;
     bits("`color_flags`", info.color_flags, 15)?;
-    bits("`raster_flags`", info.raster_flags, 15)?;
+    bits("`raster_flags`", info.raster_flags, 31)?;
     let VertexInputState { bindings, attributes } = vertex;
     refill(bindings, buffers, |VertexBinding { binding, stride, rate, divisor }| {
         let rate = match rate {
@@ -175,6 +176,7 @@ pub(super) fn fill(
         DVT_RASTER_LINES => PrimitiveKind::Lines,
         both => return argument(format!("`raster_flags` {both:#x}: points and lines at the same time")),
     };
+    *ngg = info.raster_flags & DVT_RASTER_NGG != 0;
     bits("`clip_plane_mask`", info.clip_plane_mask, CLIP_PLANES)?;
     *clip_plane_mask = (info.clip_plane_mask & CLIP_PLANES) as u8;
     *view_mask = info.view_mask;

@@ -102,6 +102,8 @@ pub const DVT_RASTER_INNER_COVERAGE: u32 = 2;
 pub const DVT_RASTER_POINTS: u32 = 4;
 /// `raster_flags`: the topology is lines. Only barycentric coordinates depend on it.
 pub const DVT_RASTER_LINES: u32 = 8;
+/// `raster_flags`: the vertex shader runs as a primitive shader (NGG), if it does not read the primitive id.
+pub const DVT_RASTER_NGG: u32 = 16;
 
 /// `placement`: parts that execute in sequence are laid out in sequence.
 pub const DVT_PLACEMENT_ADJACENT: u32 = 0;

@@ -2,7 +2,7 @@
 
 use dovetail_base::elf::{Elf, Home, stt};
 use dovetail_base::error::{Context, Error, Result};
-use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_base::target::{Gpu, HardwareStage, Stage, WaveSize};
 use dovetail_isa::Isa;
 use dovetail_metadata::document::{Document, Map, get, submap};
 use dovetail_metadata::named;
@@ -32,6 +32,8 @@ pub(super) struct CodeSpan<'a> {
 /// A stage as the metadata declare it.
 pub(super) struct StageCode {
     pub stage: Stage,
+    /// The hardware stage that runs it.
+    pub hardware: HardwareStage,
     pub wave: WaveSize,
     /// Dword of the first instruction.
     pub entry: u32,
@@ -83,13 +85,10 @@ impl<'a> Code<'a> {
             part.end = part.end.min(next.copied().unwrap_or(u32::MAX));
         }
         let mut out = Self { isa: Isa::of(target), words, parts, stages: Vec::new(), registers };
-        for stage in Stage::ALL {
+        for (stage, hardware) in target.family().hardware_stages().filter_map(|s| Some((*s.api.first()?, s.hardware))) {
             let all = submap(&pipeline, MetadataKey::HardwareStages.name())?;
-            let Some(own) = all.map(|all| submap(all, target.hardware_stage(stage).key())).transpose()?.flatten()
-            else {
-                continue;
-            };
-            let stage = out.stage(stage, own).at(|| stage.name())?;
+            let Some(own) = all.map(|all| submap(all, hardware.key())).transpose()?.flatten() else { continue };
+            let stage = out.stage(stage, hardware, own).at(|| stage.name())?;
             out.stages.push(stage);
         }
         if out.stages.is_empty() {
@@ -98,8 +97,7 @@ impl<'a> Code<'a> {
         Ok(out)
     }
 
-    fn stage(&self, stage: Stage, own: &Map) -> Result<StageCode> {
-        let hardware = self.isa.family().hardware_stage(stage);
+    fn stage(&self, stage: Stage, hardware: HardwareStage, own: &Map) -> Result<StageCode> {
         let part = self.parts.iter().find(|p| p.symbol == hardware.entry_symbol());
         let part = part.ok_or_else(|| Error::malformed(format!("no symbol {}", hardware.entry_symbol())))?;
         let fields = StageRegisters::of(hardware)?;
@@ -115,6 +113,7 @@ impl<'a> Code<'a> {
         let given = (field(fields.vgprs) + 1) * self.isa.facts().vgpr_unit(wave);
         Ok(StageCode {
             stage,
+            hardware,
             wave,
             entry: part.start,
             user_data: (0..user).map(slot).collect(),
@@ -132,8 +131,7 @@ impl<'a> Code<'a> {
 
     /// Role of a part in its stage.
     pub(super) fn role(&self, stage: &StageCode, part: &CodeSpan<'_>) -> &'static str {
-        let hardware = self.isa.family().hardware_stage(stage.stage);
-        let [entry, body] = [hardware.entry_symbol(), hardware.unlinked_symbol()];
+        let [entry, body] = [stage.hardware.entry_symbol(), stage.hardware.unlinked_symbol()];
         let split = entry != body && self.parts.iter().any(|p| p.symbol == body);
         match part.symbol {
             symbol if symbol == entry && split => "prolog",

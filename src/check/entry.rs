@@ -5,19 +5,33 @@ use super::code::StageCode;
 use dovetail_base::target::Stage;
 use dovetail_isa::{Register, RegisterSet, Vgpr};
 use dovetail_metadata::registers::{
-    RegisterWords, compute_pgm_rsrc2 as rsrc2, rsrc1_ps, rsrc1_vs, spi_ps_input_addr, spi_ps_input_ena,
+    RegisterWords, compute_pgm_rsrc2 as rsrc2, rsrc1_gs, rsrc1_ps, rsrc1_vs, rsrc2_gs, spi_ps_input_addr,
+    spi_ps_input_ena,
 };
 use dovetail_metadata::user_data::pal;
 
 /// VGPRs per pixel input, in the order of the bits of SPI_PS_INPUT_ADDR.
 const PIXEL_INPUTS: [u8; 16] = [2, 2, 2, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1];
 
+/// Adds those of a wave of a primitive shader besides the user data: numbers of the group and of the wave, the scratch wave
+/// offset; the primitive, the vertex id, and those up to the instance id.
+fn ngg(set: &mut RegisterSet, stage: &StageCode, words: &RegisterWords) {
+    let offset = stage.scratch.then_some(5);
+    [2, 3].into_iter().chain(offset).for_each(|n| set.insert(Register::sgpr(n)));
+    set.vgprs(Vgpr(0), words.field(rsrc1_gs::GS_VGPR_COMP_CNT).min(3) as u8 + 1);
+    set.vgprs(Vgpr(5), words.field(rsrc2_gs::ES_VGPR_COMP_CNT).min(3) as u8 + 1);
+}
+
 /// Registers set at entry.
 pub(super) fn registers(stage: &StageCode, words: &RegisterWords) -> RegisterSet {
     let mut set = RegisterSet::EMPTY;
-    set.mask(Register::EXEC, stage.wave);
+    let primitives = stage.hardware.runs_primitives();
+    // A wave with vertices and primitives has no mask yet.
+    if !primitives {
+        set.mask(Register::EXEC, stage.wave);
+    }
     let mut before = None;
-    let mut next = 0u8;
+    let mut next = u8::try_from(stage.hardware.first_user_sgpr()).unwrap_or(u8::MAX);
     for &what in &stage.user_data {
         // The high half of a pointer has no user-data entry.
         let high = before == Some(pal::WORKGROUP);
@@ -37,6 +51,10 @@ pub(super) fn registers(stage: &StageCode, words: &RegisterWords) -> RegisterSet
             ids.into_iter().map(|field| u8::from(on(field))).sum()
         }
     };
+    if primitives {
+        ngg(&mut set, stage, words);
+        return set;
+    }
     for n in 0..system + u8::from(stage.scratch) {
         set.insert(Register::sgpr(next.saturating_add(n)));
     }

@@ -3,6 +3,7 @@
 //! | stage | every path to `s_endpgm` | and |
 //! |---|---|---|
 //! | vertex | a position with `done`; all declared positions and parameters | after it only parameters |
+//! | vertex, as a primitive shader (NGG) | the same, and the primitive with `done`; a wave without vertices ends in the prologue | |
 //! | fragment, if the hardware waits for its exports | an export with `done` | nothing after it |
 //!
 //! The hardware waits for a fragment shader's exports if it declares a colour or depth format, or may kill pixels: the
@@ -24,6 +25,7 @@ use dovetail_metadata::registers::{
 const MRTZ: u8 = 8;
 const NULL: u8 = 9;
 const POSITION: u8 = 12;
+const PRIMITIVE: u8 = 20;
 const PARAMETER: u8 = 32;
 /// Formats of SPI_SHADER_COL_FORMAT with two 16-bit components per dword.
 const PACKED: std::ops::RangeInclusive<u32> = 4..=8;
@@ -87,7 +89,12 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
     let attributes = (0..32).take_while(|n| words.get(SPI_PS_INPUT_CNTL.nth(*n)).is_some()).count();
     forwards(graph, nothing, |before, step| match &step.inst.fields {
         Fields::Export(f) => {
-            if let Some(why) = objection(stage.stage, f, words) {
+            if stage.hardware.runs_primitives() && f.target == PRIMITIVE {
+                // Once, by the lanes that have one: the emulator counts them.
+                if !f.done {
+                    reporter.add(CodeRule::Export, step.at, "a primitive without `done`");
+                }
+            } else if let Some(why) = objection(stage.stage, f, words) {
                 reporter.add(CodeRule::Export, step.at, why);
             } else if before.maybe_done && (stage.stage.shades_pixels() || f.target < PARAMETER) {
                 reporter.add(CodeRule::Export, step.at, "comes after the export with `done`");
@@ -97,7 +104,10 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
             reporter.add(CodeRule::Export, step.at, format!("attribute {} of {attributes}", f.attribute));
         }
         Fields::Scalar(_) if step.op() == Op::SEndpgm => {
-            if let Some(why) = unfinished(before, words) {
+            // A wave of primitives without vertices ends before it comes to the body.
+            let early = stage.hardware.runs_primitives()
+                && code.part(step.at).is_some_and(|part| code.role(stage, part) == "prolog");
+            if let Some(why) = unfinished(before, words).filter(|_| !early) {
                 reporter.add(CodeRule::Export, step.at, why);
             }
         }

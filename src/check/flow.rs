@@ -292,7 +292,7 @@ impl Walk<'_, '_> {
     /// Whether a part can belong to this stage: its symbol is not that of another stage.
     fn is_own(&self, symbol: &str) -> bool {
         let others = self.code.stages.iter().filter(|s| s.stage != self.stage.stage);
-        let mut others = others.map(|s| self.code.isa.family().hardware_stage(s.stage));
+        let mut others = others.map(|s| s.hardware);
         !others.any(|s| symbol == s.entry_symbol() || symbol == s.unlinked_symbol())
     }
 

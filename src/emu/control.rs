@@ -1,17 +1,20 @@
 //! Program control: branches, the program counter, MODE, barriers, and instructions that change no value.
 
+use super::fixed_function::WaveMessage;
 use super::mode::Mode;
 use super::wave::{Wave, WaveState};
 use dovetail_base::error::{Error, Result};
 use dovetail_isa::Op;
 use dovetail_isa::instruction::ScalarFields;
-use dovetail_isa::{Counter, OperandKind, Scalar};
+use dovetail_isa::{Counter, OperandKind, Scalar, Src};
 
 /// Operation of a control instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// The wave ends.
     End,
+    /// Sends a message to the fixed functions.
+    Message,
     /// Waits for the workgroup.
     Barrier,
     /// Branches if the condition holds.
@@ -85,6 +88,7 @@ pub fn resolve(op: Op) -> Option<Control> {
         Op::SWaitcntVmcnt => Control::Wait(Wait::One(Counter::Vector)),
         Op::SWaitcntExpcnt => Control::Wait(Wait::One(Counter::Export)),
         Op::SWaitcntLgkmcnt => Control::Wait(Wait::One(Counter::Scalar)),
+        Op::SSendmsg => Control::Message,
         Op::SWaitIdle => Control::Wait(Wait::All),
         Op::SNop
         | Op::SWaitcntDepctr
@@ -96,7 +100,6 @@ pub fn resolve(op: Op) -> Option<Control> {
         | Op::SWakeup
         | Op::STtracedata
         | Op::STtracedataImm
-        | Op::SSendmsg
         | Op::SIncperflevel
         | Op::SDecperflevel => Control::Nothing,
         _ => return None,
@@ -117,6 +120,10 @@ pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()
         Control::Wait(Wait::Fields) => {
             let counts = wave.isa.waits.of_constant(fields.imm);
             Counter::ALL.into_iter().for_each(|counter| wave.waits.wait(counter, counts.get(counter).into()));
+        }
+        Control::Message => {
+            let value = wave.uniform(Src::Scalar(Scalar::M0), OperandKind::B32)? as u32;
+            wave.messages.push(WaveMessage { number: fields.imm, value, after: wave.exports.len() });
         }
         Control::End => wave.state = WaveState::Ended,
         Control::Barrier => wave.state = WaveState::Barrier,

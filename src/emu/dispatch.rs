@@ -51,7 +51,8 @@ impl Tables {
     /// Sets the user-data SGPRs of a wave.
     pub fn set_user_data(&self, stage: &StageCode, wave: &mut Wave) -> Result<()> {
         let mut high = None;
-        for (n, &what) in (0..).zip(&stage.user_data) {
+        let first = u8::try_from(stage.hardware.first_user_sgpr()).unwrap_or(u8::MAX);
+        for (n, &what) in (first..).zip(&stage.user_data) {
             let value = match what {
                 pal::GLOBAL_TABLE => self.global,
                 pal::SPILL_TABLE => self.spill,

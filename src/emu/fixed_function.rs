@@ -12,6 +12,17 @@ pub struct Parameters {
     pub primitives: Vec<Vec<[InterpolationPlane; 4]>>,
 }
 
+/// One message that a wave has sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaveMessage {
+    /// The constant of the instruction.
+    pub number: u16,
+    /// M0.
+    pub value: u32,
+    /// Number of exports that the wave had made.
+    pub after: usize,
+}
+
 /// One executed export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {

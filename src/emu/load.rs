@@ -6,7 +6,7 @@
 use super::machine::Machine;
 use super::mode::Mode;
 use dovetail_base::error::{Context, Error, Result};
-use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_base::target::{Gpu, HardwareStage, Stage, WaveSize};
 use dovetail_metadata::document::{Document, Map, get, submap};
 use dovetail_metadata::named;
 use dovetail_metadata::note;
@@ -50,7 +50,7 @@ pub struct CodePart {
 fn parts(gpu: Gpu, file: &ElfFile64<'_, LittleEndian>, places: &Places) -> Vec<CodePart> {
     let text: Vec<_> = file.symbols().filter(|s| s.kind() == object::SymbolKind::Text).collect();
     let has = |name: &str| text.iter().any(|symbol| symbol.name() == Ok(name));
-    let stages = Stage::ALL.map(|stage| gpu.hardware_stage(stage));
+    let stages: Vec<HardwareStage> = gpu.family().hardware_stages().map(|stage| stage.hardware).collect();
     let role = |name: &str| match stages.iter().find(|stage| stage.entry_symbol() == name) {
         Some(stage) if stage.unlinked_symbol() != name && has(stage.unlinked_symbol()) => "prolog",
         Some(_) => "body",
@@ -70,6 +70,8 @@ fn parts(gpu: Gpu, file: &ElfFile64<'_, LittleEndian>, places: &Places) -> Vec<C
 /// One stage of a pipeline.
 #[derive(Clone, Debug)]
 pub struct StageCode {
+    /// The hardware stage.
+    pub hardware: HardwareStage,
     /// Address of the first instruction.
     pub entry: u64,
     /// Wave size.
@@ -103,8 +105,7 @@ impl LoadedPipeline {
         let registers = named::loaded(&document, gpu)?;
         let pipeline = document.pipeline;
         let mut stages = BTreeMap::new();
-        for stage in Stage::ALL {
-            let hardware = gpu.hardware_stage(stage);
+        for (stage, hardware) in gpu.family().hardware_stages().filter_map(|s| Some((*s.api.first()?, s.hardware))) {
             let all = submap(&pipeline, MetadataKey::HardwareStages.name())?;
             let Some(own) = all.map(|all| submap(all, hardware.key())).transpose()?.flatten() else { continue };
             let symbol = file.symbols().find(|symbol| symbol.name() == Ok(hardware.entry_symbol()));
@@ -112,7 +113,7 @@ impl LoadedPipeline {
             let place = symbol.section_index().and_then(|section| places.get(&section.0));
             let place = place.ok_or_else(|| Error::malformed(format!("{stage} code is not uploaded")))?;
             let code =
-                stage_code(gpu, stage, own, &registers, place.wrapping_add(symbol.address())).at(|| stage.name())?;
+                stage_code(gpu, hardware, own, &registers, place.wrapping_add(symbol.address())).at(|| stage.name())?;
             stages.insert(stage, code);
         }
         let spill_threshold = number(&pipeline, MetadataKey::SpillThreshold)?.unwrap_or(u32::MAX);
@@ -130,8 +131,14 @@ fn number(map: &Map, key: MetadataKey) -> Result<Option<u32>> {
         .transpose()
 }
 
-fn stage_code(gpu: Gpu, stage: Stage, own: &Map, registers: &RegisterWords, entry: u64) -> Result<StageCode> {
-    let fields = StageRegisters::of(gpu.hardware_stage(stage))?;
+fn stage_code(
+    gpu: Gpu,
+    hardware: HardwareStage,
+    own: &Map,
+    registers: &RegisterWords,
+    entry: u64,
+) -> Result<StageCode> {
+    let fields = StageRegisters::of(hardware)?;
     let wave = WaveSize::try_from(number(own, MetadataKey::WavefrontSize)?.unwrap_or(64))?;
     let count = registers.field(fields.user_sgpr) + 32 * fields.user_sgpr_msb.map_or(0, |field| registers.field(field));
     let not_mapped = dovetail_metadata::user_data::pal::NOT_MAPPED;
@@ -146,6 +153,7 @@ fn stage_code(gpu: Gpu, stage: Stage, own: &Map, registers: &RegisterWords, entr
         0
     };
     Ok(StageCode {
+        hardware,
         entry,
         wave,
         user_data: (0..count).map(slot).collect(),

@@ -22,11 +22,13 @@ use std::sync::Arc;
 pub struct RunLimits {
     /// Instructions of all waves in total.
     pub instructions: u64,
+    /// The most vertices, and primitives, of a group of a primitive shader; `None`: as many as the registers say.
+    pub group: Option<usize>,
 }
 
 impl Default for RunLimits {
     fn default() -> Self {
-        Self { instructions: 1 << 32 }
+        Self { instructions: 1 << 32, group: None }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Unwritten registers hold [`POISON`], so that code which depends on them fails. EXEC, VCC and M0 are in the scalar
 //! file under their operand codes.
 
-use super::fixed_function::{Export, Parameters};
+use super::fixed_function::{Export, Parameters, WaveMessage};
 use super::mode::{Mode, Round, to_f16};
 use super::waits::{TrackedRegister, Waits};
 use dovetail_base::error::{Error, Result};
@@ -54,6 +54,8 @@ pub struct Wave {
     pub flat_scratch: u64,
     /// Exports so far, in order.
     pub exports: Vec<Export>,
+    /// Messages so far, in order.
+    pub messages: Vec<WaveMessage>,
     /// Parameters to interpolate.
     pub parameters: Option<Arc<Parameters>>,
     sgprs: Box<[u32; 128]>,
@@ -87,6 +89,7 @@ impl Wave {
             state: WaveState::Running,
             flat_scratch: 0,
             exports: Vec::new(),
+            messages: Vec::new(),
             parameters: None,
             sgprs: Box::new([POISON; 128]),
             vgprs: vec![[POISON; LANES]; 256].into_boxed_slice(),

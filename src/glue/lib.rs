@@ -10,6 +10,7 @@
 mod color_export;
 mod divide;
 mod fetch;
+mod ngg;
 mod null_fs;
 mod param_export;
 mod piece;
@@ -23,6 +24,7 @@ mod tests;
 pub use color_export::COLOR_EXPORT_SYMBOL;
 pub use color_export::{ColorExportKey, ColorValue, DepthValues};
 pub use fetch::{BodyTakes, FetchKey};
+pub use ngg::NggKey;
 pub use param_export::PARAM_EXPORT_SYMBOL;
 pub use param_export::ParamExportKey;
 pub use piece::{Attach, GlueCode, GluePiece};
@@ -34,6 +36,7 @@ use dovetail_base::error::{Context, Error, Result};
 use dovetail_base::target::Gpu;
 use dovetail_isa::Isa;
 use dovetail_metadata::interface::{ExportedFormats, StageInterface};
+use dovetail_metadata::ngg::has_instance_id;
 use dovetail_state::{ColorState, VertexInputState};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +55,8 @@ pub struct GlueKey {
 pub enum PieceKey {
     /// Runs before a vertex body: fetches its attributes.
     Fetch(FetchKey),
+    /// Runs before a vertex stage's prolog or body: makes a wave of a primitive shader look like one of the hardware VS stage.
+    Ngg(NggKey),
     /// Runs after a vertex body: exports its parameters.
     ParamExport(ParamExportKey),
     /// Runs after a fragment body: exports its colours and depth.
@@ -69,6 +74,7 @@ pub fn emit(key: &GlueKey) -> Result<GluePiece> {
     let isa = Isa::of(*target);
     match piece {
         PieceKey::Fetch(key) => fetch::emit(isa, key).at(|| "fetch prolog"),
+        PieceKey::Ngg(key) => ngg::emit(isa, key).at(|| "NGG prologue"),
         PieceKey::ParamExport(key) => param_export::emit(isa, key).at(|| "parameter epilog"),
         PieceKey::ColorExport(key) => color_export::emit(isa, key).at(|| "colour epilog"),
         PieceKey::NullFragment => null_fs::emit(isa),
@@ -87,6 +93,19 @@ pub fn fetch_key(vertex: &StageInterface, state: &VertexInputState) -> Result<Gl
     let takes = BodyTakes { awaits_inputs: fetch.awaits_inputs, address_high: fetch.takes_address_high };
     let key = FetchKey::new(plan, &vertex.user_data, vertex.entry_sgprs, takes)?;
     Ok(GlueKey { target, piece: PieceKey::Fetch(key) })
+}
+
+/// Key of the prologue that runs a vertex part for the hardware VS stage as a primitive shader; `scratch`: it uses scratch
+/// memory.
+///
+/// # Errors
+/// A bug: another stage.
+pub fn ngg_key(vertex: &StageInterface, scratch: bool) -> Result<GlueKey> {
+    let part = vertex.kind.vertex().ok_or_else(|| Error::bug("a prologue for no vertex stage"))?;
+    let user_sgprs = u32::try_from(vertex.user_data.len()).map_err(|_| Error::malformed("user-data SGPRs"))?;
+    let instance = has_instance_id(vertex, part);
+    let key = NggKey { wave: vertex.wave, user_sgprs, instance, scratch };
+    Ok(GlueKey { target: vertex.target, piece: PieceKey::Ngg(key) })
 }
 
 /// Key of the epilog that makes the exports which a plan leaves to it.

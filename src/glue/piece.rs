@@ -47,6 +47,14 @@ fn code<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<GlueCode, D::
     Vec::deserialize(from).map(|code| GlueCode::from_slice(&code))
 }
 
+/// A branch over the instructions that are recorded next.
+#[must_use]
+pub(super) struct Skip {
+    op: Op,
+    /// Number of dwords up to its end.
+    end: usize,
+}
+
 /// Records the instructions of a piece.
 pub(super) struct Recorder {
     pub(super) isa: &'static Isa,
@@ -98,6 +106,25 @@ impl Recorder {
     /// Emits a vector operation with two sources.
     pub(super) fn vector2(&mut self, op: Op, dst: Vgpr, a: impl Into<Src>, b: impl Into<Src>) {
         self.vector(op, dst, &[a.into(), b.into()]);
+    }
+
+    /// Begins a branch, to where [`Self::land`] is called.
+    pub(super) fn branch(&mut self, op: Op) -> Skip {
+        self.push(Instruction::program(self.isa, op, 0));
+        Skip { op, end: self.dwords.len() }
+    }
+
+    /// The target of a branch is here.
+    pub(super) fn land(&mut self, skip: Skip) -> Result<()> {
+        let Skip { op, end } = skip;
+        let distance = u16::try_from(self.dwords.len().saturating_sub(end)).map_err(|_| Error::bug("a long branch"))?;
+        let mut word = Vec::with_capacity(1);
+        isa::encode(self.isa, WaveSize::W64, &Instruction::program(self.isa, op, distance), &mut word)?;
+        match (self.dwords.get_mut(end.wrapping_sub(1)), &word[..]) {
+            (Some(branch), [word]) => *branch = *word,
+            _ => return Err(Error::bug("a branch of several dwords")),
+        }
+        Ok(())
     }
 
     /// Waits for all operations of a counter.

@@ -12,7 +12,7 @@ use super::ready::{CodeRun, Ready};
 use super::resolve::StateValues;
 use dovetail_abi::layout::ResolvedLayout;
 use dovetail_base::error::{Context, Error, FullCompile, Result};
-use dovetail_base::target::{MOST_HARDWARE_STAGES, PipelineShape, ShapeStage, Stage};
+use dovetail_base::target::{HardwareStage, MOST_HARDWARE_STAGES, PipelineShape, ShapeStage, Stage};
 use dovetail_glue::GluePiece;
 use dovetail_metadata::interface::StageInterface;
 use dovetail_state::PipelineState;
@@ -58,7 +58,7 @@ pub(super) struct UnitStage<'a> {
 }
 
 impl UnitStage<'_> {
-    /// Gives the parts in the order in which they run, each with its index.
+    /// Gives the parts in the order in which they run, each with its index, and then the functions that they call.
     pub(super) fn each_part<'u>(&'u self, mut to: impl FnMut(usize, CodeRun<'u>) -> Result<()>) -> Result<()> {
         let body = self.body_index();
         if let Some(prolog) = self.ready.prolog() {
@@ -68,13 +68,17 @@ impl UnitStage<'_> {
         if let Some(epilog) = self.ready.epilog() {
             to(body + 1, epilog)?;
         }
-        match self.epilog() {
-            Some(piece) => to(body + 1, CodeRun::glue(&piece.symbol, &piece.code)),
-            None => Ok(()),
+        if let Some(piece) = self.epilog() {
+            to(body + 1, CodeRun::glue(&piece.symbol, &piece.code))?;
         }
+        // They are called, and run after none of the others.
+        for (index, function) in (self.part_count()..).zip(&self.object.functions) {
+            to(index, CodeRun::glue(&function.symbol, &function.code))?;
+        }
+        Ok(())
     }
 
-    /// The number of parts. Only a fragment stage has an epilog of its own, and only a vertex stage one between the stages.
+    /// The number of parts that run one after the other. Only a fragment stage has an epilog of its own, and only a vertex stage one between the stages.
     pub(super) fn part_count(&self) -> usize {
         self.body_index() + 1 + usize::from(self.ready.epilog().is_some() || self.epilog().is_some())
     }
@@ -86,7 +90,7 @@ impl UnitStage<'_> {
 
     /// Its entry symbol in the final ELF.
     pub(super) fn entry_symbol(&self) -> &'static str {
-        self.object.interface.hardware_stage().entry_symbol()
+        self.ready.hardware.entry_symbol()
     }
 
     /// The API stage.
@@ -136,7 +140,7 @@ impl<'a> Unit<'a> {
         for object in objects {
             StateValues(state).specialization(object).at(|| object.named())?;
         }
-        let Some((first, shape)) = shape(&given) else {
+        let Some((first, shape)) = shape(&given, state.ngg) else {
             let names: Vec<_> = objects.iter().map(|o| o.stage().name()).collect();
             return Err(Error::malformed(format!("stages [{}] make no pipeline", names.join(", "))));
         };
@@ -157,7 +161,7 @@ impl<'a> Unit<'a> {
             };
             let ready = match begun.take() {
                 Some(begun) => begun.again(),
-                None => joints.ready(&object, layout, state)?,
+                None => joints.ready(&object, stage.hardware, layout, state)?,
             };
             *place = Some(UnitStage { object, ready, matched });
         }
@@ -169,10 +173,20 @@ impl<'a> Unit<'a> {
 type Given<'a> = [Option<&'a Object>; Stage::COUNT];
 
 /// The first part, and the shape of the pipeline that these parts make.
-fn shape<'a>(given: &Given<'a>) -> Option<(&'a Object, &'static PipelineShape)> {
+fn shape<'a>(given: &Given<'a>, ngg: bool) -> Option<(&'a Object, &'static PipelineShape)> {
     let first = given.iter().copied().flatten().next()?;
     let stages = given.iter().flatten().map(|part| part.stage()).collect();
-    Some((first, PipelineShape::of(first.interface.target.family(), stages)?))
+    let ngg = ngg && given.iter().flatten().all(|part| !part.stage().feeds_the_rasterizer() || part.can_be_ngg());
+    Some((first, PipelineShape::of(first.interface.target.family(), stages, ngg)?))
+}
+
+/// The hardware stage that runs a part in a pipeline of this state.
+pub(super) fn hardware_stage(part: &Object, state: &PipelineState) -> HardwareStage {
+    let mut given = [None; Stage::COUNT];
+    given[part.stage() as usize] = Some(part);
+    let shape = shape(&given, state.ngg).map(|(_, shape)| shape);
+    let stage = shape.and_then(|shape| shape.stages.iter().find(|stage| stage.api.contains(&part.stage())));
+    stage.map_or(part.interface.hardware_stage(), |stage| stage.hardware)
 }
 
 /// The part that runs on a hardware stage.

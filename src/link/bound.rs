@@ -6,6 +6,7 @@
 //! [`LayoutValues::of`].
 
 use super::fit::Fit;
+use super::functions::{Call, FunctionId};
 use super::input::Object;
 use super::places::{LoadReloc, Patch, Patched};
 use super::user_data::{self, Numbers};
@@ -25,6 +26,8 @@ pub(super) struct Bound {
     pub late: Vec<Patch>,
     /// The part's relocations for the loader, with offsets in this code.
     pub loads: Vec<LoadReloc>,
+    /// Its calls, with offsets in this code.
+    pub calls: Vec<Call>,
     /// PAL's numbers for its user data.
     pub numbers: Numbers,
     /// Lowest root dword that the code reads through the spill table.
@@ -98,7 +101,12 @@ impl Bound {
             Ok(LoadReloc { offset, ..load.clone() })
         };
         let loads = object.loads.iter().map(moved).collect::<Result<_>>()?;
-        Ok(Self { code, late, loads, numbers, spilled })
+        let moved = |call: &Call| {
+            let offset = if call.from == FunctionId::BODY { fit.moved(call.offset) } else { Some(call.offset) };
+            Ok(Call { offset: offset.ok_or_else(|| Error::bug("a call in code that was removed"))?, ..*call })
+        };
+        let calls = object.calls.iter().map(moved).collect::<Result<_>>()?;
+        Ok(Self { code, late, loads, calls, numbers, spilled })
     }
 }
 

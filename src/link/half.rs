@@ -5,6 +5,7 @@
 //! rest of the state or on both stages (parameters, registers, offsets). Its ELF is byte for byte that of a [`Job`]
 //! with both parts.
 
+use super::attach::hardware_stage;
 use super::held::Held;
 use super::input::Object;
 use super::plans::Joints;
@@ -36,17 +37,17 @@ impl<'a> Job<'a> {
         }
         StateValues(self.state).specialization(vertex).at(|| vertex.named())?;
         let joints = Joints { source: self.glue, plans: self.plans };
-        let ready = joints.ready(&Held::Kept(vertex), self.layout, self.state)?;
+        let ready = joints.ready(&Held::Kept(vertex), hardware_stage(vertex, self.state), self.layout, self.state)?;
         Ok(VertexHalf { vertex, job: Job { objects: &[], ..*self }, ready })
     }
 }
 
 impl VertexHalf<'_> {
     /// Links with a fragment part, or without one, into newly allocated memory. The state may differ from the vertex
-    /// half's in everything but its vertex input.
+    /// half's in everything but `vertex` and `ngg`.
     ///
     /// # Errors
-    /// Malformed: the vertex input state differs. Otherwise as [`Job::link`].
+    /// Malformed: these differ. Otherwise as [`Job::link`].
     pub fn finish(&self, fragment: Option<&Object>, state: &PipelineState) -> Result<Linked> {
         self.with(fragment, state, |job| job.link_begun(Some(&self.ready)))
     }
@@ -73,9 +74,10 @@ impl VertexHalf<'_> {
 
     /// Checks that the prolog is right for this state too.
     fn check(&self, state: &PipelineState) -> Result<()> {
-        if self.job.state.vertex == state.vertex {
+        let begun = self.job.state;
+        if begun.vertex == state.vertex && begun.ngg == state.ngg {
             return Ok(());
         }
-        Err(Error::malformed("the vertex half was begun with another `vertex`"))
+        Err(Error::malformed("the vertex half was begun with another `vertex` or `ngg`"))
     }
 }

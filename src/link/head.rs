@@ -124,8 +124,9 @@ pub(super) struct Extent {
     pub size: u32,
 }
 
-/// Shapes of pipelines: compute, and graphics with or without each of three pieces of glue.
-const SHAPES: usize = 1 + 8;
+/// Shapes of pipelines: compute, and graphics with or without each of three pieces of glue, and those whose vertex stage is a
+/// primitive shader.
+const SHAPES: usize = 1 + 8 + 8;
 /// The name of a section of constant data.
 const DATA: &str = ".rodata";
 
@@ -329,7 +330,13 @@ impl HeadBytes {
 /// Number of the shape that a pipeline has; `None` if its glue has other names.
 fn shape(unit: &Unit<'_>) -> Option<usize> {
     let mut shape = 0;
+    let mut ngg = false;
     for stage in unit.stages() {
+        // Their symbols have any names.
+        if !stage.object.functions.is_empty() {
+            return None;
+        }
+        ngg |= stage.ready.hardware.runs_primitives();
         let (epilog, usual) = match stage.stage() {
             Stage::Compute => return Some(0),
             Stage::Vertex => (stage.epilog().map(|piece| &*piece.symbol), PARAM_EXPORT_SYMBOL),
@@ -341,5 +348,5 @@ fn shape(unit: &Unit<'_>) -> Option<usize> {
         shape = shape << 2 | usize::from(stage.ready.prolog().is_some()) << 1 | usize::from(epilog.is_some());
     }
     // Fragment stages have no prolog, so this bit is free.
-    Some(1 + (shape >> 1 & 0b110 | shape & 1))
+    Some(1 + (shape >> 1 & 0b110 | shape & 1) + if ngg { 8 } else { 0 })
 }

@@ -5,8 +5,9 @@
 //! those of the one stage that the interface names. An object is made once and linked many times.
 
 use super::fit::{Removals, Shape};
+use super::functions::{Call, Extents, Function, FunctionId};
 use super::matched::{KeptMatches, ReadsId};
-use super::places::{DWORD, DataTarget, LoadReloc, Patch, Patched};
+use super::places::{DWORD, DataTarget, LoadReloc, MAX_SECTION, Patch, Patched};
 use super::ready::ReadyParts;
 use super::touch::Touched;
 use super::user_data;
@@ -14,11 +15,12 @@ use dovetail_abi::params::ParamVectors;
 use dovetail_base::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use dovetail_base::error::{Context, Error, FullCompile, Result};
 use dovetail_base::fallible;
-use dovetail_base::target::{Gpu, Stage};
+use dovetail_base::target::{Gpu, HardwareStage, Stage};
 use dovetail_isa::Isa;
 use dovetail_metadata::interface::{StageInterface, StageKind, VertexInterface};
 use dovetail_metadata::notes::Notes;
 use dovetail_metadata::part_notes::PartNotes;
+use dovetail_metadata::schema::MetadataKey;
 use dovetail_metadata::{note, read_unlinked};
 use dovetail_reloc::kind::RelocKind;
 use dovetail_reloc::symbol::LinkSymbol;
@@ -26,14 +28,15 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Largest code or data section of one part, in bytes (16 MiB).
-const MAX_SECTION: usize = 1 << 24;
-
 /// A compiled stage, ready for linking.
 #[derive(Clone, Debug)]
 pub struct Object {
     pub(super) interface: StageInterface,
     pub(super) notes: PartNotes,
+    /// What the file says of it: the notes of the same part as a primitive shader are made of it.
+    written: Notes,
+    /// Those notes, made at the first link that asks for them.
+    ngg: OnceLock<Result<PartNotes>>,
     /// The parameters that a vertex body returns.
     pub(super) params: ParamVectors,
     /// Identifies it in metadata.
@@ -48,6 +51,10 @@ pub struct Object {
     pub(super) patches: Vec<Patch>,
     /// What the code may do without.
     pub(super) shape: Shape,
+    /// Functions besides the body.
+    pub(super) functions: Vec<Function>,
+    /// Places in the body and in them with the distance of a function.
+    pub(super) calls: Vec<Call>,
     /// Constant data, in file order.
     pub(super) data: Vec<DataSection>,
     /// Relocations that PAL applies at load.
@@ -87,18 +94,21 @@ impl Object {
         let stage = interface.stage;
         let at = || format!("{stage} stage `{}`", interface.entry_point);
         identify(&elf, &interface).at(at)?;
-        let mut reader = Reader { elf: &elf, text: 0, code_len: 0, code_align: DWORD, homes: Vec::new() };
+        let mut reader =
+            Reader { elf: &elf, text: 0, functions: Extents::default(), code_align: DWORD, homes: Vec::new() };
         let isa = Isa::of(interface.target);
         let (mut code, joint) = reader.code(&interface).at(at)?;
+        let functions = reader.functions.read(&elf, reader.text).at(at)?;
         let data = reader.data().at(at)?;
-        let Relocations { mut patches, loads, targets, removals } = reader.relocations(&data, joint).at(at)?;
+        let Relocations { mut patches, loads, targets, removals, calls } = reader.relocations(&data, joint).at(at)?;
         patches.sort_by_key(|patch| patch.offset);
         // A body without instructions has a no-op in the file, which the pipeline does not need: an epilog follows.
-        if joint && code == isa.words.nop.to_le_bytes() && patches.is_empty() && loads.is_empty() {
+        if joint && code == isa.words.nop.to_le_bytes() && patches.is_empty() && loads.is_empty() && calls.is_empty() {
             code.clear();
         }
         let shape = Shape::new(&isa.words, &code, &patches, removals, &loads).at(at)?;
         let hash = part_hash(bytes);
+        let written = notes.clone();
         let notes = PartNotes::new(notes, &interface, hash).at(at)?;
         user_data::check(&interface).at(at)?;
         check_prolog(&interface).at(at)?;
@@ -111,6 +121,8 @@ impl Object {
         Ok(Self {
             interface,
             notes,
+            written,
+            ngg: OnceLock::new(),
             params,
             hash,
             digest,
@@ -118,6 +130,8 @@ impl Object {
             code_align,
             patches,
             shape,
+            functions,
+            calls,
             data,
             loads,
             targets,
@@ -154,6 +168,8 @@ impl Object {
         let hash = part_hash(&code);
         let shape = Shape::whole(Isa::of(interface.target));
         Ok(Self {
+            written: notes.clone(),
+            ngg: OnceLock::new(),
             notes: PartNotes::new(notes, &interface, hash)?,
             interface,
             reads: OnceLock::new(),
@@ -164,6 +180,8 @@ impl Object {
             code_align: DWORD,
             patches: Vec::new(),
             shape,
+            functions: Vec::new(),
+            calls: Vec::new(),
             data: Vec::new(),
             loads: Vec::new(),
             targets: Vec::new(),
@@ -224,6 +242,28 @@ impl Object {
     /// Its stage.
     pub fn stage(&self) -> Stage {
         self.interface.stage
+    }
+
+    /// Its notes for the hardware stage that runs it in a shape of pipelines.
+    ///
+    /// # Errors
+    /// As [`PartNotes::new`].
+    pub(super) fn notes_on(&self, hardware: HardwareStage) -> Result<&PartNotes> {
+        if hardware == self.interface.hardware_stage() {
+            return Ok(&self.notes);
+        }
+        let made = self.ngg.get_or_init(|| PartNotes::of_ngg(&self.written, &self.interface, self.hash));
+        made.as_ref().map_err(Error::clone)
+    }
+
+    /// Whether it uses scratch memory.
+    pub(super) fn uses_scratch(&self) -> bool {
+        self.written.stage.get(MetadataKey::ScratchMemorySize).unwrap_or(0) > 0
+    }
+
+    /// Whether it can run as a primitive shader: no wave of vertices has the primitive id.
+    pub(super) fn can_be_ngg(&self) -> bool {
+        self.interface.kind.vertex().is_some_and(|vertex| !vertex.uses_primitive_id)
     }
 
     /// The instruction set of its code.
@@ -289,6 +329,7 @@ struct Relocations {
     loads: Vec<LoadReloc>,
     targets: Vec<DataTarget>,
     removals: Removals,
+    calls: Vec<Call>,
 }
 
 /// Where the section of a symbol was put.
@@ -303,7 +344,8 @@ struct Reader<'e, 'a> {
     elf: &'e Elf<'a>,
     /// Index of `.text`.
     text: u32,
-    code_len: u32,
+    /// The functions in it, the body first.
+    functions: Extents,
     code_align: u32,
     /// By section index.
     homes: Vec<Kept>,
@@ -316,9 +358,6 @@ impl Reader<'_, '_> {
         self.text = index;
         let mut functions = self.elf.symbols.iter().filter(|s| s.home == Home::Section(index) && s.kind == stt::FUNC);
         let body = functions.next().ok_or_else(|| Error::malformed("no function in .text"))?;
-        if let Some(other) = functions.next() {
-            return Err(Error::malformed(format!("two functions, `{}` and `{}`", body.name, other.name)));
-        }
         let expected = interface.body_symbol();
         if body.name != expected {
             return Err(Error::malformed(format!("the body is `{}`, not `{expected}`", body.name)));
@@ -329,7 +368,7 @@ impl Reader<'_, '_> {
             let (value, size) = (body.value, body.size);
             Error::malformed(format!("body at {value:#x} with {size:#x} bytes in .text of {:#x}", text.data.len()))
         })?;
-        self.code_len = u32::try_from(code.len()).unwrap_or(u32::MAX);
+        self.functions = Extents::of_body(u32::try_from(code.len()).unwrap_or(u32::MAX));
         let align = text.align.max(1);
         if !align.is_power_of_two() {
             return Err(Error::malformed(format!(".text is aligned to {align}")));
@@ -367,7 +406,7 @@ impl Reader<'_, '_> {
     }
 
     fn relocations(&self, data: &[DataSection], joint: bool) -> Result<Relocations> {
-        let Relocations { mut patches, mut loads, mut targets, mut removals } = Relocations::default();
+        let Relocations { mut patches, mut loads, mut targets, mut removals, mut calls } = Relocations::default();
         let (mut known, mut joined) = (BTreeMap::new(), false);
         for section in &self.elf.sections {
             let patched = match self.homes.get(section.info as usize) {
@@ -381,7 +420,7 @@ impl Reader<'_, '_> {
                 _ => continue,
             }
             let len = match patched {
-                Patched::Code => self.code_len,
+                Patched::Code => self.functions.end(),
                 Patched::Data(index) => data.get(index).map_or(0, |d| d.bytes.len() as u32),
             };
             let rels = section.rels()?;
@@ -397,13 +436,25 @@ impl Reader<'_, '_> {
                 let at = || format!("relocation at {:#x} for `{name}`", rel.offset);
                 let kind = RelocKind::from_number(rel.kind).at(at)?;
                 let offset = u32::try_from(rel.offset).unwrap_or(u32::MAX);
-                if joint && patched == Patched::Code && offset == self.code_len {
+                if joint && patched == Patched::Code && offset == self.functions.body_end() {
                     self.check_joint(kind, symbol).at(at)?;
                     joined = true;
                     continue;
                 }
                 if offset.checked_add(kind.bytes()).is_none_or(|end| end > len) {
                     return Err(Error::malformed(format!("outside its {len:#x} bytes"))).at(at);
+                }
+                if patched == Patched::Code {
+                    let place = self.functions.at(offset, kind.bytes());
+                    let place = place.ok_or_else(|| Error::malformed("outside of all functions")).at(at)?;
+                    if let Some(call) = self.functions.call(self.text, symbol, place, kind).at(at)? {
+                        calls.push(call);
+                        continue;
+                    }
+                    if place.0 != FunctionId::BODY {
+                        let what = "a value of the link, or constant data, in a function besides the body";
+                        return Err(Error::unsupported(what, name)).at(at);
+                    }
                 }
                 if kind == RelocKind::Distance && patched == Patched::Code {
                     removals.distances.push(offset);
@@ -434,7 +485,7 @@ impl Reader<'_, '_> {
         if joint && !joined {
             return Err(Error::malformed("the branch after the body has no relocation to dovetail.next"));
         }
-        Ok(Relocations { patches, loads, targets, removals })
+        Ok(Relocations { patches, loads, targets, removals, calls })
     }
 
     fn check_joint(&self, kind: RelocKind, symbol: &Symbol<'_>) -> Result<()> {

@@ -133,7 +133,7 @@ impl<'u> Layout<'u> {
             })?;
         }
         if placement == Placement::Chained {
-            let last = |id: PartId| unit.stage(id.stage).is_none_or(|s| s.part_count() == id.part + 1);
+            let last = |id: PartId| unit.stage(id.stage).is_none_or(|s| s.part_count() <= id.part + 1);
             for placed in parts.iter_mut().filter(|p| !last(p.id)) {
                 placed.size = placed.size.checked_add(DWORD).ok_or_else(too_large)?;
                 placed.joint = Some(0);

@@ -23,7 +23,9 @@
 
 mod attach;
 mod bound;
+mod calls;
 mod fit;
+mod functions;
 mod glue_source;
 mod half;
 mod head;
@@ -196,7 +198,7 @@ impl Job<'_> {
         let mut stages: SmallVec<[StageFacts<'_>; MOST_HARDWARE_STAGES]> = SmallVec::new();
         for stage in unit.stages() {
             stages.push(StageFacts { interface: stage.object.interface(), glue: counts(stage.epilog()) });
-            notes.stages.push(stage.ready.notes(&stage.object));
+            notes.stages.push(stage.ready.notes(&stage.object)?);
         }
         let matched = unit.matched();
         let facts = PipelineFacts {

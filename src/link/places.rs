@@ -6,6 +6,9 @@ use dovetail_reloc::symbol::LinkSymbol;
 /// Size of an instruction word in bytes.
 pub(super) const DWORD: u32 = 4;
 
+/// Largest code or data section of one part, in bytes (16 MiB).
+pub(super) const MAX_SECTION: usize = 1 << 24;
+
 /// A place in the code that needs a value.
 #[derive(Clone, Debug)]
 pub(super) struct Patch {

@@ -21,7 +21,7 @@ use dovetail_abi::layout::ResolvedLayout;
 use dovetail_abi::params::ParamPlan;
 use dovetail_base::error::{Context, Error, Result};
 use dovetail_base::table::{SharedTable, hash};
-use dovetail_base::target::{Gpu, WaveSize};
+use dovetail_base::target::{Gpu, HardwareStage, WaveSize};
 use dovetail_glue as glue;
 use dovetail_glue::{GlueKey, GluePiece, PieceKey};
 use dovetail_metadata::interface::StageInterface;
@@ -74,13 +74,16 @@ impl<'a> Joints<'a> {
     pub(super) fn ready(
         self,
         object: &Held<'a, Object>,
+        hardware: HardwareStage,
         layout: &ResolvedLayout,
         state: &PipelineState,
     ) -> Result<Held<'a, Ready>> {
         let own = OwnState::of(&object.interface, state);
-        let make = |object| Ready::new(object, layout, &own, |key| self.piece(key));
+        let make = |object| Ready::new(object, hardware, layout, &own, |key| self.piece(key));
         match (object, self.plans) {
-            (Held::Kept(object), Some(plans)) => object.ready.get(plans.id, layout.id(), &own, || make(object)),
+            (Held::Kept(object), Some(plans)) => {
+                object.ready.get(plans.id, hardware, layout.id(), &own, || make(object))
+            }
             _ => make(object).map(|ready| Held::Made(Arc::new(ready))),
         }
     }

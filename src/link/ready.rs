@@ -6,6 +6,7 @@
 //! caches, and each place in memory costs a wait.
 
 use super::bound::Bound;
+use super::functions::Call;
 use super::held::{Held, PlansId};
 use super::input::Object;
 use super::places::{DWORD, LoadReloc, Patch};
@@ -15,7 +16,7 @@ use dovetail_base::error::{Context, Result};
 use dovetail_base::fallible;
 use dovetail_base::near_table::{NearTable, Tag};
 use dovetail_base::table::hash;
-use dovetail_base::target::Stage;
+use dovetail_base::target::{HardwareStage, Stage};
 use dovetail_glue as glue;
 use dovetail_glue::{GlueKey, GluePiece};
 use dovetail_metadata::interface::StageInterface;
@@ -93,7 +94,9 @@ impl<'u> CodeRun<'u> {
 
 /// A ready part.
 pub(super) struct Ready {
-    /// Notes, prolog, body, epilog.
+    /// The hardware stage that runs it.
+    pub hardware: HardwareStage,
+    /// Notes, NGG prologue and prolog, body, epilog.
     bytes: Box<[u8]>,
     notes: ReadyNotes,
     body: Range<usize>,
@@ -103,6 +106,8 @@ pub(super) struct Ready {
     pub late: Vec<Patch>,
     /// The part's relocations for the loader, with offsets in this body.
     pub loads: Vec<LoadReloc>,
+    /// The part's calls, with offsets in this body.
+    pub calls: Vec<Call>,
     /// Lowest root dword that the body reads through the spill table.
     pub spilled: Option<u32>,
     /// Hash of notes and code.
@@ -116,9 +121,10 @@ impl Ready {
     /// Malformed: layout or state lack something. Needs a full compile: these parts cannot do what they ask for.
     pub(super) fn new(
         object: &Object,
+        hardware: HardwareStage,
         layout: &ResolvedLayout,
         state: &OwnState<'_>,
-        glue: impl FnOnce(&GlueKey) -> Result<Arc<GluePiece>>,
+        mut glue: impl FnMut(&GlueKey) -> Result<Arc<GluePiece>>,
     ) -> Result<Self> {
         let interface = &object.interface;
         let stage = || format!("{} stage", interface.stage);
@@ -130,30 +136,40 @@ impl Ready {
                 (Some((&**state, formats)), key)
             }
         };
+        // A prologue in front of everything.
+        let frame = hardware.runs_primitives().then(|| glue::ngg_key(interface, object.uses_scratch()));
+        let frame = frame.transpose().at(stage)?.map(|key| glue(&key)).transpose().at(stage)?;
         let piece = key.map(|key| glue(&key)).transpose().at(stage)?;
-        let Bound { code, late, loads, numbers, spilled } = Bound::new(object, layout).at(|| object.named())?;
+        let Bound { code, late, loads, calls, numbers, spilled } = Bound::new(object, layout).at(|| object.named())?;
 
         let glue = piece.as_deref().map_or(&[][..], |piece| &piece.code);
         let (before, after) = match state {
             OwnState::Vertex(_) => (glue, &[][..]),
             OwnState::Color(_) | OwnState::None => (&[][..], glue),
         };
-        let mut bytes = fallible::room(object.notes.ready_size() + code.len() + glue.len())?;
-        let facts = OwnFacts { interface, user_data: &numbers, glue: counts(piece.as_deref()), color };
-        let notes = object.notes.add_ready(&facts, &mut bytes).at(|| interface.stage.name())?;
+        let first = frame.as_deref().map_or(&[][..], |frame| &frame.code);
+        let part = object.notes_on(hardware).at(|| interface.stage.name())?;
+        let mut bytes = fallible::room(part.ready_size() + first.len() + code.len() + glue.len())?;
+        let registers = counts(piece.as_deref()).max(counts(frame.as_deref()));
+        let facts = OwnFacts { interface, user_data: &numbers, glue: registers, color };
+        let notes = part.add_ready(&facts, &mut bytes).at(|| interface.stage.name())?;
+        bytes.extend_from_slice(first);
         bytes.extend_from_slice(before);
         let start = bytes.len();
         bytes.extend_from_slice(&code);
         let body = start..bytes.len();
         bytes.extend_from_slice(after);
         let hash = xxh3_64(&bytes);
-        let glue = piece.map(|piece| piece.symbol.clone());
-        Ok(Self { bytes: bytes.into(), notes, body, glue, late, loads, spilled, hash })
+        let glue = frame.or(piece).map(|piece| piece.symbol.clone());
+        Ok(Self { hardware, bytes: bytes.into(), notes, body, glue, late, loads, calls, spilled, hash })
     }
 
     /// Its stage's notes.
-    pub(super) fn notes<'a>(&'a self, object: &'a Object) -> StageNotes<'a> {
-        object.notes.of_stage(self.run(0..self.notes.size), &self.notes)
+    ///
+    /// # Errors
+    /// None, after [`Self::new`].
+    pub(super) fn notes<'a>(&'a self, object: &'a Object) -> Result<StageNotes<'a>> {
+        Ok(object.notes_on(self.hardware)?.of_stage(self.run(0..self.notes.size), &self.notes))
     }
 
     /// The prolog.
@@ -164,7 +180,10 @@ impl Ready {
     /// The body.
     pub(super) fn body<'a>(&'a self, object: &'a Object) -> CodeRun<'a> {
         CodeRun {
-            symbol: object.interface.body_symbol(),
+            symbol: match self.prolog() {
+                Some(_) => self.hardware.unlinked_symbol(),
+                None => self.hardware.entry_symbol(),
+            },
             code: self.code(),
             align: object.code_align,
             patches: &self.late,
@@ -204,6 +223,7 @@ pub(super) struct ReadyParts(NearTable<ReadyKey, Ready, MOST_READY>);
 #[derive(PartialEq)]
 struct ReadyKey {
     plans: PlansId,
+    hardware: HardwareStage,
     layout: LayoutId,
     state: OwnState<'static>,
 }
@@ -234,16 +254,19 @@ impl ReadyParts {
     pub(super) fn get(
         &self,
         plans: PlansId,
+        hardware: HardwareStage,
         layout: LayoutId,
         state: &OwnState<'_>,
         make: impl FnOnce() -> Result<Ready>,
     ) -> Result<Held<'_, Ready>> {
-        let hash = || hash((layout, state));
-        let is = |key: &ReadyKey| key.plans == plans && key.layout == layout && key.state == *state;
+        let hash = || hash((hardware, layout, state));
+        let is = |key: &ReadyKey| {
+            key.plans == plans && key.hardware == hardware && key.layout == layout && key.state == *state
+        };
         if let Some(kept) = self.0.find(tag(layout), hash, is) {
             return Ok(Held::Kept(kept));
         }
-        let kept = self.0.keep(tag(layout), hash(), ReadyKey { plans, layout, state: state.kept() }, make()?);
+        let kept = self.0.keep(tag(layout), hash(), ReadyKey { plans, hardware, layout, state: state.kept() }, make()?);
         Ok(kept.map_or_else(|made| Held::Made(Arc::new(made)), Held::Kept))
     }
 }

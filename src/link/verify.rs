@@ -294,7 +294,8 @@ impl Metadata<'_> {
             self.entry(*hardware, report);
             match hardware {
                 HardwareStage::Cs => compute_keys(own, &words, facts, report),
-                HardwareStage::Hs | HardwareStage::Gs | HardwareStage::Vs | HardwareStage::Ps => {}
+                HardwareStage::Gs => primitive_words(&words, report),
+                HardwareStage::Hs | HardwareStage::Vs | HardwareStage::Ps => {}
             }
         }
         if shape.is_some_and(PipelineShape::draws) {
@@ -324,12 +325,14 @@ impl Metadata<'_> {
         let spill = number(pipeline, ".spill_threshold");
         let fits = spill.is_some_and(|s| s == 0xffff || limit.is_some_and(|l| s < l));
         report.require(fits, rule, || format!(".spill_threshold {spill:?} with .user_data_limit {limit:?}"));
+        let shape = text(pipeline, ".type").and_then(|kind| PipelineShape::of_type(self.gpu().family(), kind));
         for (key, shader) in map(pipeline, ".shaders") {
             let mapped = Stage::ALL.into_iter().find(|s| key.as_str() == Some(s.api_key()));
             let shader = shader.as_map();
             let to = shader.and_then(|m| get(m, ".hardware_mapping")).and_then(Value::as_array);
             let to = to.and_then(|a| a.first()).and_then(Value::as_str);
-            let right = mapped.is_some_and(|s| to == Some(self.gpu().hardware_stage(s).key()));
+            let runs = |api: Stage, stage: &ShapeStage| stage.api.contains(&api) && to == Some(stage.hardware.key());
+            let right = mapped.zip(shape).is_some_and(|(s, shape)| shape.stages.iter().any(|stage| runs(s, stage)));
             report.require(right, rule, || format!(".shaders: {key} on {to:?}"));
             report.require(is_hash(shader.and_then(|m| get(m, ".api_shader_hash"))), rule, || {
                 format!(".shaders: {key} has no hash")
@@ -489,6 +492,36 @@ fn compute_keys(own: &Map, words: &RegisterWords, facts: &FamilyFacts, report: &
     report.require(said == Some(lds), ElfRule::Metadata, || {
         format!(".lds_size {said:?} with {lds} bytes in the register")
     });
+}
+
+/// The registers of the geometry engine that a primitive shader needs.
+const PRIMITIVE: [HardwareRegister; 9] = [
+    VGT_GS_MODE,
+    VGT_GS_ONCHIP_CNTL,
+    VGT_GS_OUT_PRIM_TYPE,
+    VGT_GS_MAX_VERT_OUT,
+    VGT_GS_INSTANCE_CNT,
+    VGT_ESGS_RING_ITEMSIZE,
+    GE_NGG_SUBGRP_CNTL,
+    GE_MAX_OUTPUT_PER_SUBGROUP,
+    SPI_SHADER_IDX_FORMAT,
+];
+
+/// Checks the words of a primitive shader.
+fn primitive_words(words: &RegisterWords, report: &mut VerifyReport) {
+    for register in PRIMITIVE.into_iter().filter(|register| words.get(*register).is_none()) {
+        report.add(ElfRule::MandatoryRegisters, format!("no {}", register.name()));
+    }
+    use vgt_shader_stages_en as en;
+    let enabled = [en::PRIMGEN_EN, en::ES_EN, en::VS_EN].map(|field| words.field(field));
+    report.require(enabled == [1, 2, 0], ElfRule::Registers, || {
+        format!("a primitive shader with PRIMGEN_EN, ES_EN, VS_EN {enabled:?}")
+    });
+    use vgt_gs_onchip_cntl as group;
+    for field in [group::ES_VERTS_PER_SUBGRP, group::GS_PRIMS_PER_SUBGRP] {
+        let count = words.field(field);
+        report.require((1..=256).contains(&count), ElfRule::Registers, || format!("{} {count}", field.name));
+    }
 }
 
 fn graphics_words(words: &RegisterWords, by_name: bool, report: &mut VerifyReport) {

@@ -5,6 +5,7 @@
 //! If a section then has another size than computed, the writer reports a bug instead of writing a shifted file.
 
 use super::attach::Unit;
+use super::calls;
 use super::head::{
     Extent, FIRST_OPTIONAL, FileHead, HeadBytes, NOTE_ALIGN, NamedSection, NamedSymbol, RELOCATIONS_ALIGN, TEXT,
 };
@@ -299,6 +300,9 @@ impl<'a, 'u> Output<'a, 'u> {
         }
         if end != layout.code_end {
             return Err(misplaced());
+        }
+        for (number, stage) in self.contents.unit.stages().enumerate() {
+            calls::resolve(words, stage, number, layout, text)?;
         }
         fill(text, end, layout.text_size, &words.code_ends)
     }

@@ -11,7 +11,7 @@ use super::msgpack::{FIXED_UINT, FIXED_UINT_16};
 use super::register_words::{MASKS, RegisterWords, index};
 use super::registers::{
     COMPUTE_PGM_RSRC1, Field, HardwareRegister, PA_CL_CLIP_CNTL, PA_SC_AA_CONFIG, PA_SC_MODE_CNTL_1, SPI_PS_INPUT_CNTL,
-    SPI_SHADER_PGM_RSRC1_PS, SPI_SHADER_PGM_RSRC1_VS, SPI_VS_OUT_CONFIG,
+    SPI_SHADER_PGM_RSRC1_GS, SPI_SHADER_PGM_RSRC1_PS, SPI_SHADER_PGM_RSRC1_VS, SPI_VS_OUT_CONFIG, VGT_GS_OUT_PRIM_TYPE,
 };
 use super::schema::MergeRule;
 use dovetail_base::error::{Error, Result};
@@ -45,8 +45,10 @@ fn mixed(hash: u64, entry: Entry) -> u64 {
 }
 
 /// The registers that links set: their entries are found without a search. Others, too, may be set.
-const SET: [HardwareRegister; 8] = [
+const SET: [HardwareRegister; 10] = [
     SPI_SHADER_PGM_RSRC1_VS,
+    SPI_SHADER_PGM_RSRC1_GS,
+    VGT_GS_OUT_PRIM_TYPE,
     SPI_SHADER_PGM_RSRC1_PS,
     COMPUTE_PGM_RSRC1,
     SPI_VS_OUT_CONFIG,

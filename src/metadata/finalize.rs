@@ -64,13 +64,13 @@ pub fn finalize(facts: &PipelineFacts<'_>, notes: &mut FinalNotes<'_>) -> Result
         let name = || stage.interface.stage.name();
         let counts = own.counts.max(stage.glue);
         if counts != own.counts {
-            notes.registers.set_fields(granules(stage.interface, counts).at(name)?)?;
+            notes.registers.set_fields(granules(own.hardware(), stage.interface, counts).at(name)?)?;
             own.counts = counts;
         }
         mapped_end = own.mapped_end.max(mapped_end);
         match &stage.interface.kind {
             StageKind::Vertex(VertexInterface { pre_rasterization: last, .. }) => {
-                graphics::pre_rasterization(&mut notes.registers, last, facts).at(name)?;
+                graphics::pre_rasterization(&mut notes.registers, own.hardware(), last, facts).at(name)?;
             }
             StageKind::Fragment(fragment) => graphics::fragment(&mut notes.registers, fragment, facts).at(name)?,
             StageKind::Compute(_) => {}

@@ -10,12 +10,14 @@ use super::interface::{
     ExportedFormats, FragmentInterface, PositionExports, PreRasterizationInterface, Semantic, StageInterface,
     VertexInterface,
 };
+use super::ngg;
 use super::notes::Notes;
 use super::part_notes::vgpr_comp_cnt;
 use super::registers::*;
 use super::schema::MetadataKey;
 use dovetail_base::error::{Error, FullCompile, Result};
 use dovetail_base::kinds::DepthMode;
+use dovetail_base::target::HardwareStage;
 use dovetail_state::ColorState;
 
 /// `SPI_SHADER_POS_FORMAT` of one vector.
@@ -36,14 +38,23 @@ const MAX_ATTRIBUTES: usize = 32;
 const INNER_COVERAGE: u32 = 1;
 
 /// Registers and counts that depend on a vertex part alone.
-pub(super) fn vertex_part(part: &mut Notes, interface: &StageInterface, vertex: &VertexInterface) -> Result<()> {
+pub(super) fn vertex_part(
+    part: &mut Notes,
+    hardware: HardwareStage,
+    interface: &StageInterface,
+    vertex: &VertexInterface,
+) -> Result<()> {
     let words = &mut part.registers;
     let positions = &vertex.pre_rasterization.positions;
-    words.set_field(rsrc1_vs::VGPR_COMP_CNT, vgpr_comp_cnt(interface, vertex.vgpr_comp_cnt))?;
+    if hardware.runs_primitives() {
+        ngg::registers(words, interface, vertex)?;
+    } else {
+        words.set_field(rsrc1_vs::VGPR_COMP_CNT, vgpr_comp_cnt(interface, vertex.vgpr_comp_cnt))?;
+        words.set(VGT_GS_ONCHIP_CNTL, 0)?;
+    }
     words.set_field(vgt_shader_stages_en::MAX_PRIMGRP_IN_WAVE, 2)?;
     words.set(VGT_PRIMITIVEID_EN, u32::from(vertex.uses_primitive_id))?;
     words.set(VGT_REUSE_OFF, u32::from(positions.viewport_index))?;
-    words.set(VGT_GS_ONCHIP_CNTL, 0)?;
     words.set(VGT_STRMOUT_CONFIG, 0)?;
     words.set(VGT_STRMOUT_BUFFER_CONFIG, 0)?;
     words.set_field(ia_multi_vgt_param::PRIMGROUP_SIZE, 127)?;
@@ -78,6 +89,7 @@ pub(super) fn vertex_part(part: &mut Notes, interface: &StageInterface, vertex: 
 /// Adds to the last part before the rasterizer what depends on the state and the other stage.
 pub(super) fn pre_rasterization(
     words: &mut FinalRegisters<'_>,
+    hardware: HardwareStage,
     last: &PreRasterizationInterface,
     facts: &PipelineFacts<'_>,
 ) -> Result<()> {
@@ -87,6 +99,9 @@ pub(super) fn pre_rasterization(
     }
     let slots = facts.slots.max(last.exported_params);
     let family = words.family();
+    if hardware.runs_primitives() {
+        words.set(VGT_GS_OUT_PRIM_TYPE, ngg::output_primitive(family, facts.state.raster.primitive)?)?;
+    }
     if slots > spi_vs_out_config::VS_EXPORT_COUNT.max(family) + 1 {
         return Err(Error::malformed(format!("{slots} parameter slots")));
     }

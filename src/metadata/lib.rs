@@ -18,6 +18,7 @@ mod msgpack;
 mod msgpack_read;
 pub mod named;
 mod named_fields;
+pub mod ngg;
 pub mod note;
 pub mod notes;
 pub mod part_notes;

@@ -6,8 +6,8 @@
 
 use super::document::{Document, Map, get, set, submap};
 use super::named_fields::{
-    ATTRIBUTE, COMPUTE, COVERAGE, COVERAGES, GROUPS, NamedField, SCALARS, SELECTED, SPRITE, SPRITE_ENA,
-    SPRITE_SELECTORS, stage_fields,
+    ATTRIBUTE, COMPUTE, COVERAGE, COVERAGES, GROUPS, NGG_GROUPS, NGG_SCALARS, NamedField, PRIMITIVE, PRIMITIVE_TYPE,
+    PRIMITIVE_TYPES, SCALARS, SELECTED, SPRITE, SPRITE_ENA, SPRITE_SELECTORS, stage_fields,
 };
 use super::registers::*;
 use super::user_data::pal::NOT_MAPPED;
@@ -124,6 +124,14 @@ fn graphics(words: &RegisterWords, attributes: Vec<Value>) -> Map {
     let name = |names: &[&'static str], field| -> Value {
         names.get(words.field(field) as usize).copied().unwrap_or("None").into()
     };
+    if words.get(SPI_SHADER_PGM_RSRC1_GS).is_some() {
+        for group in NGG_GROUPS {
+            set(&mut out, group.name, Value::Map(fields(group.fields.iter().copied(), words)));
+        }
+        out.extend(fields(NGG_SCALARS.iter().copied(), words));
+        let (key, field) = PRIMITIVE_TYPE;
+        set(&mut out, PRIMITIVE, Value::Map(vec![(key.into(), name(&PRIMITIVE_TYPES, field))]));
+    }
     let mut selectors = fields([SPRITE_ENA], words);
     selectors.extend(SPRITE_SELECTORS.iter().map(|(key, field)| ((*key).into(), name(&SELECTED, *field))));
     set(&mut out, SPRITE, Value::Map(selectors));
@@ -220,9 +228,20 @@ fn read_graphics(out: &mut RegisterWords, graphics: &Map) -> Result<()> {
     if let Some(map) = submap(graphics, SPRITE)? {
         SPRITE_SELECTORS.iter().try_for_each(|field| name(&SELECTED, map, *field))?;
     }
+    let primitive = submap(graphics, PRIMITIVE)?;
+    if let Some(map) = primitive {
+        name(&PRIMITIVE_TYPES, map, PRIMITIVE_TYPE)?;
+    }
     name(&COVERAGES, graphics, COVERAGE)?;
     if let Some(map) = submap(graphics, SPRITE)? {
         put(out, map, SPRITE_ENA)?;
+    }
+    if primitive.is_some() {
+        for group in NGG_GROUPS {
+            let Some(map) = submap(graphics, group.name)? else { continue };
+            group.fields.iter().try_for_each(|field| put(out, map, *field))?;
+        }
+        NGG_SCALARS.iter().try_for_each(|field| put(out, graphics, *field))?;
     }
     let list = |key: &str| get(graphics, key).and_then(Value::as_array).cloned().unwrap_or_default();
     out.set(SPI_SHADER_POS_FORMAT, 0)?;
@@ -305,6 +324,7 @@ pub fn named_bits(register: HardwareRegister, gpu: Gpu) -> u32 {
     let all = |list: &[NamedField]| list.iter().fold(0, |all, (_, field)| all | of(*field));
     let first = register.info().map(|info| info.first);
     let mut out = GROUPS.iter().fold(0, |out, group| out | all(group.fields));
+    out |= NGG_GROUPS.iter().fold(0, |out, group| out | all(group.fields)) | all(NGG_SCALARS) | all(&[PRIMITIVE_TYPE]);
     out |= all(SCALARS) | all(COMPUTE) | all(&SPRITE_SELECTORS) | all(&[SPRITE_ENA, COVERAGE]);
     out |= of(compute_pgm_rsrc2::LDS_SIZE) | POSITION_FORMATS.into_iter().fold(0, |all, field| all | of(field));
     for stage in stages_of(gpu) {

@@ -197,6 +197,68 @@ pub(super) const GROUPS: &[Group] = &[
     Group { name: ".spi_ps_input_addr", fields: &inputs(spi_ps_input_addr::ENA) },
 ];
 
+/// Of primitive shaders, in addition to [`GROUPS`], or in place of one of the same name.
+pub(super) const NGG_GROUPS: &[Group] = &[
+    Group {
+        name: ".vgt_shader_stages_en",
+        fields: &[
+            (".ls_stage_en", vgt_shader_stages_en::LS_EN.bits(0, 1)),
+            (".hs_stage_en", vgt_shader_stages_en::HS_EN),
+            (".es_stage_en", vgt_shader_stages_en::ES_EN),
+            (".gs_stage_en", vgt_shader_stages_en::GS_EN),
+            (".vs_stage_en", vgt_shader_stages_en::VS_EN),
+            (".primgen_en", vgt_shader_stages_en::PRIMGEN_EN),
+            (".primgen_passthru_en", vgt_shader_stages_en::PRIMGEN_PASSTHRU_EN),
+            (".max_primgroup_in_wave", vgt_shader_stages_en::MAX_PRIMGRP_IN_WAVE),
+        ],
+    },
+    Group {
+        name: ".vgt_gs_mode",
+        fields: &[
+            (".mode", vgt_gs_mode::MODE),
+            (".es_write_optimize", vgt_gs_mode::ES_WRITE_OPTIMIZE),
+            (".gs_write_optimize", vgt_gs_mode::GS_WRITE_OPTIMIZE),
+            (".onchip", vgt_gs_mode::ONCHIP),
+        ],
+    },
+    Group {
+        name: ".vgt_gs_onchip_cntl",
+        fields: &[
+            (".es_verts_per_subgroup", vgt_gs_onchip_cntl::ES_VERTS_PER_SUBGRP),
+            (".gs_prims_per_subgroup", vgt_gs_onchip_cntl::GS_PRIMS_PER_SUBGRP),
+            (".gs_inst_prims_per_subgrp", vgt_gs_onchip_cntl::GS_INST_PRIMS_IN_SUBGRP),
+        ],
+    },
+    Group {
+        name: ".ge_ngg_subgrp_cntl",
+        fields: &[
+            (".prim_amp_factor", ge_ngg_subgrp_cntl::PRIM_AMP_FACTOR),
+            (".threads_per_subgroup", ge_ngg_subgrp_cntl::THDS_PER_SUBGRP),
+        ],
+    },
+    Group {
+        name: ".vgt_gs_instance_cnt",
+        fields: &[
+            (".enable", vgt_gs_instance_cnt::ENABLE),
+            (".count", vgt_gs_instance_cnt::CNT),
+            (".en_max_vert_out_per_gs_instance", vgt_gs_instance_cnt::EN_MAX_VERT_OUT_PER_GS_INSTANCE),
+        ],
+    },
+];
+/// Of primitive shaders, directly in `.graphics_registers`.
+pub(super) const NGG_SCALARS: &[NamedField] = &[
+    (".gs_vgpr_comp_cnt", rsrc1_gs::GS_VGPR_COMP_CNT),
+    (".es_vgpr_comp_cnt", rsrc2_gs::ES_VGPR_COMP_CNT),
+    (".vgt_gs_max_vert_out", vgt_gs_max_vert_out::MAX_VERT_OUT),
+    (".vgt_esgs_ring_itemsize", vgt_esgs_ring_itemsize::ITEMSIZE),
+    (".max_verts_per_subgroup", ge_max_output_per_subgroup::MAX_VERTS_PER_SUBGROUP),
+    (".spi_shader_idx_format", spi_shader_idx_format::IDX0_EXPORT_FORMAT),
+];
+/// `.vgt_gs_out_prim_type`, whose field is an enumerator name.
+pub(super) const PRIMITIVE: &str = ".vgt_gs_out_prim_type";
+pub(super) const PRIMITIVE_TYPE: NamedField = (".outprim_type", vgt_gs_out_prim_type::OUTPRIM_TYPE);
+pub(super) const PRIMITIVE_TYPES: [&str; 3] = ["PointList", "LineStrip", "TriStrip"];
+
 /// `.spi_interp_control`, whose selectors are enumerator names.
 pub(super) const SPRITE: &str = ".spi_interp_control";
 pub(super) const SPRITE_ENA: NamedField = (".point_sprite_ena", spi_interp_control::PNT_SPRITE_ENA);
@@ -247,7 +309,20 @@ pub(super) const COMPUTE: &[NamedField] = &[
 /// Fields in the map of a hardware stage, from its own registers.
 pub(super) fn stage_fields(stage: HardwareStage) -> &'static [NamedField] {
     match stage {
-        HardwareStage::Hs | HardwareStage::Gs => &[],
+        HardwareStage::Hs => &[],
+        HardwareStage::Gs => &[
+            (".float_mode", rsrc1_gs::FLOAT_MODE),
+            (".ieee_mode", rsrc1_gs::IEEE_MODE),
+            (".wgp_mode", rsrc1_gs::WGP_MODE),
+            (".mem_ordered", rsrc1_gs::MEM_ORDERED),
+            (".forward_progress", rsrc1_gs::FWD_PROGRESS),
+            (".fp16_overflow", rsrc1_gs::FP16_OVFL),
+            (".scratch_en", rsrc2_gs::SCRATCH_EN),
+            (".trap_present", rsrc2_gs::TRAP_PRESENT),
+            (".offchip_lds_en", rsrc2_gs::OC_LDS_EN),
+            (".excp_en", rsrc2_gs::EXCP_EN),
+            (".shared_vgpr_cnt", rsrc2_gs::SHARED_VGPR_CNT),
+        ],
         HardwareStage::Vs => &[
             (".float_mode", rsrc1_vs::FLOAT_MODE),
             (".ieee_mode", rsrc1_vs::IEEE_MODE),

@@ -5,6 +5,7 @@
 use super::final_registers::PartRegisters;
 use super::graphics;
 use super::interface::{ComputeInterface, StageInterface, StageKind};
+use super::ngg;
 use super::notes::Notes;
 use super::registers::{COMPUTE_NUM_THREAD, StageRegisters, compute_num_thread, compute_pgm_rsrc2, rsrc1_vs};
 use super::schema::MetadataKey;
@@ -31,20 +32,33 @@ impl PartNotes {
     ///
     /// # Errors
     /// Malformed: impossible counts or registers.
-    pub fn new(mut notes: Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<Self> {
-        stage_registers(&mut notes, interface, hash)?;
+    pub fn new(notes: Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<Self> {
+        Self::on(interface.hardware_stage(), notes, interface, hash)
+    }
+
+    /// [`Self::new`] of a part for the hardware VS stage that is to run as a primitive shader (NGG).
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn of_ngg(notes: &Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<Self> {
+        let notes = Notes { registers: ngg::moved(&notes.registers)?, ..notes.clone() };
+        Self::on(HardwareStage::Gs, notes, interface, hash)
+    }
+
+    fn on(hardware: HardwareStage, mut notes: Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<Self> {
+        stage_registers(&mut notes, hardware, interface, hash)?;
         match &interface.kind {
-            StageKind::Vertex(vertex) => graphics::vertex_part(&mut notes, interface, vertex)?,
+            StageKind::Vertex(vertex) => graphics::vertex_part(&mut notes, hardware, interface, vertex)?,
             StageKind::Fragment(fragment) => graphics::fragment_part(&mut notes, interface, fragment)?,
             StageKind::Compute(compute) => compute_part(&mut notes, interface, compute)?,
         }
         let Notes { pipeline, stage: own, registers } = &notes;
         Ok(Self {
-            stage: interface.hardware_stage(),
+            stage: hardware,
             counts: Counts { sgprs: own[&MetadataKey::SgprCount], vgprs: own[&MetadataKey::VgprCount] },
             pipeline: pipeline.iter().collect::<SmallVec<[_; MetadataKey::COUNT]>>().as_slice().into(),
             registers: PartRegisters::new(registers),
-            text: StageText::new(interface, own, registers, hash),
+            text: StageText::new(interface, hardware, own, registers, hash),
         })
     }
 
@@ -56,12 +70,20 @@ impl PartNotes {
 }
 
 /// Sets what every stage has: counts, limits, the number of user-data SGPRs, wave size, checksum.
-fn stage_registers(notes: &mut Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<()> {
-    let (registers, facts) = (StageRegisters::of(interface.hardware_stage())?, interface.target.facts());
+fn stage_registers(
+    notes: &mut Notes,
+    hardware: HardwareStage,
+    interface: &StageInterface,
+    hash: [u64; 2],
+) -> Result<()> {
+    let (registers, facts) = (StageRegisters::of(hardware)?, interface.target.facts());
     let words = &mut notes.registers;
-    let loaded = interface.entry_sgprs.saturating_add(words.field(registers.scratch_en));
+    let loaded = interface.entry_sgprs.saturating_add(words.field(registers.scratch_en) + hardware.first_user_sgpr());
     notes.stage.insert(MetadataKey::SgprCount, notes.stage[&MetadataKey::SgprCount].max(loaded).max(1));
-    notes.stage.insert(MetadataKey::VgprCount, notes.stage[&MetadataKey::VgprCount].max(entry_vgprs(interface)).max(1));
+    notes.stage.insert(
+        MetadataKey::VgprCount,
+        notes.stage[&MetadataKey::VgprCount].max(entry_vgprs(hardware, interface)).max(1),
+    );
     notes.stage.insert(MetadataKey::SgprLimit, facts.usable_sgprs);
     notes.stage.insert(MetadataKey::VgprLimit, facts.vgprs);
     notes.stage.insert(MetadataKey::WavefrontSize, interface.wave.lanes());
@@ -114,8 +136,16 @@ fn compute_part(notes: &mut Notes, interface: &StageInterface, compute: &Compute
 }
 
 /// VGPRs that the hardware fills at entry.
-fn entry_vgprs(interface: &StageInterface) -> u32 {
+fn entry_vgprs(hardware: HardwareStage, interface: &StageInterface) -> u32 {
     match &interface.kind {
+        // v0 to v4 are of the primitives; of the vertices v5 and, with the instance id, those up to v8.
+        StageKind::Vertex(v) if hardware.runs_primitives() => {
+            if ngg::has_instance_id(interface, v) {
+                9
+            } else {
+                6
+            }
+        }
         StageKind::Vertex(v) => vgpr_comp_cnt(interface, v.vgpr_comp_cnt).saturating_add(1),
         StageKind::Compute(c) => c.tidig_comp_cnt.saturating_add(1),
         // One pair of barycentrics, without which no pixel wave can start.

@@ -12,6 +12,7 @@ use super::stage_text::Counts;
 use super::user_data::MAX_ROOT_DWORDS;
 use dovetail_base::error::{Error, Result};
 use dovetail_base::fixed::FixedWriter;
+use dovetail_base::target::HardwareStage;
 use dovetail_state::ColorState;
 
 /// Facts of a part that its layout and its own glue decide.
@@ -75,7 +76,7 @@ impl PartNotes {
             }
         }
         let counts = self.counts.max(facts.glue);
-        for (field, value) in granules(facts.interface, counts)? {
+        for (field, value) in granules(self.stage, facts.interface, counts)? {
             words.set_field(field, value)?;
         }
         if let (Some(fragment), Some((state, formats))) = (facts.interface.kind.fragment(), facts.color) {
@@ -92,6 +93,11 @@ impl PartNotes {
 }
 
 impl<'a> StageNotes<'a> {
+    /// The hardware stage.
+    pub fn hardware(&self) -> HardwareStage {
+        self.part.stage
+    }
+
     /// Fields of the pipeline.
     pub(super) fn pipeline(&self) -> &'a [(MetadataKey, u32)] {
         &self.part.pipeline
@@ -121,8 +127,12 @@ impl<'a> StageNotes<'a> {
 ///
 /// # Errors
 /// Malformed: more registers than the hardware has.
-pub(super) fn granules(interface: &StageInterface, counts: Counts) -> Result<[(Field, u32); 2]> {
-    let (registers, facts) = (StageRegisters::of(interface.hardware_stage())?, interface.target.facts());
+pub(super) fn granules(
+    hardware: HardwareStage,
+    interface: &StageInterface,
+    counts: Counts,
+) -> Result<[(Field, u32); 2]> {
+    let (registers, facts) = (StageRegisters::of(hardware)?, interface.target.facts());
     let Counts { sgprs, vgprs } = counts;
     if vgprs > facts.vgprs {
         return Err(Error::malformed(format!("{vgprs} VGPRs")));

@@ -92,6 +92,13 @@ registers! {
     rsrc2_vs SPI_SHADER_PGM_RSRC2_VS [0x2C4B] Code Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1 OC_LDS_EN 7 1
         SO_EN 12 1 EXCP_EN 13 9 USER_SGPR_MSB 27 1 SHARED_VGPR_CNT 28 4 }
     user_data_vs SPI_SHADER_USER_DATA_VS [0x2C4C] * 32 Link Same {}
+    spi_shader_pgm_chksum_gs SPI_SHADER_PGM_CHKSUM_GS [0x2C80] Link Same { ALL 0 32 }
+    rsrc1_gs SPI_SHADER_PGM_RSRC1_GS [0x2C8A] Link Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1
+        IEEE_MODE 23 1 CU_GROUP_ENABLE 24 1 MEM_ORDERED 25 1 FWD_PROGRESS 26 1 WGP_MODE 27 1 GS_VGPR_COMP_CNT 29 2
+        FP16_OVFL 31 1 }
+    rsrc2_gs SPI_SHADER_PGM_RSRC2_GS [0x2C8B] Link Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1 EXCP_EN 7 9
+        ES_VGPR_COMP_CNT 16 2 OC_LDS_EN 18 1 LDS_SIZE 19 8 USER_SGPR_MSB 27 1 SHARED_VGPR_CNT 28 4 }
+    user_data_gs SPI_SHADER_USER_DATA_GS [0x2C8C] * 32 Link Same {}
     compute_dispatch_initiator COMPUTE_DISPATCH_INITIATOR [0x2E00] Code Same { CS_W32_EN 15 1 }
     compute_num_thread COMPUTE_NUM_THREAD [0x2E07] * 3 Link Same { NUM_THREAD_FULL 0 16 NUM_THREAD_PARTIAL 16 16 }
     compute_pgm_rsrc1 COMPUTE_PGM_RSRC1 [0x2E12] Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1
@@ -116,9 +123,11 @@ registers! {
         LATE_PC_DEALLOC 8 1 NUM_PRIM_INTERP 9 5 BC_OPTIMIZE_DISABLE 14 1 PS_W32_EN 15 1 }
     spi_baryc_cntl SPI_BARYC_CNTL [0xA1B8] Link Same { POS_FLOAT_LOCATION 16 2 POS_FLOAT_ULC 20 1
         FRONT_FACE_ALL_BITS 24 1 }
+    spi_shader_idx_format SPI_SHADER_IDX_FORMAT [0xA1C2] Link Same { IDX0_EXPORT_FORMAT 0 4 }
     spi_shader_pos_format SPI_SHADER_POS_FORMAT [0xA1C3] Link Same { POS0 0 4 POS1 4 4 POS2 8 4 POS3 12 4 POS4 16 4 }
     spi_shader_z_format SPI_SHADER_Z_FORMAT [0xA1C4] Link Same { Z_EXPORT_FORMAT 0 4 }
     spi_shader_col_format SPI_SHADER_COL_FORMAT [0xA1C5] Link Same { ALL 0 32 }
+    ge_max_output_per_subgroup GE_MAX_OUTPUT_PER_SUBGROUP [0xA1FF] Link Same { MAX_VERTS_PER_SUBGROUP 0 10 }
     db_shader_control DB_SHADER_CONTROL [0xA203] Link Same { Z_EXPORT_ENABLE 0 1 STENCIL_TEST_VAL_EXPORT 1 1
         STENCIL_OP_VAL_EXPORT 2 1 Z_ORDER 4 2 KILL_ENABLE 6 1 COVERAGE_TO_MASK 7 1 MASK_EXPORT_ENABLE 8 1
         EXEC_ON_HIER_FAIL 9 1 EXEC_ON_NOOP 10 1 ALPHA_TO_MASK_DISABLE 11 1 DEPTH_BEFORE_SHADER 12 1
@@ -133,14 +142,21 @@ registers! {
         VS_OUT_CCDIST0_VEC_ENA 22 1 VS_OUT_CCDIST1_VEC_ENA 23 1 VS_OUT_MISC_SIDE_BUS_ENA 24 1 USE_VTX_VRS_RATE 28 1 }
     pa_stereo_cntl PA_STEREO_CNTL [0xA210] Link Same { STEREO_MODE 1 4 RT_SLICE_MODE 5 3 RT_SLICE_OFFSET 8 4
         VP_ID_MODE 16 3 VP_ID_OFFSET 19 4 }
-    vgt_gs_onchip_cntl VGT_GS_ONCHIP_CNTL [0xA291] Link Same { ALL 0 32 }
+    vgt_gs_mode VGT_GS_MODE [0xA290] Link Same { MODE 0 3 ES_WRITE_OPTIMIZE 19 1 GS_WRITE_OPTIMIZE 20 1 ONCHIP 21 2 }
+    vgt_gs_onchip_cntl VGT_GS_ONCHIP_CNTL [0xA291] Link Same { ES_VERTS_PER_SUBGRP 0 11 GS_PRIMS_PER_SUBGRP 11 11
+        GS_INST_PRIMS_IN_SUBGRP 22 10 }
     pa_sc_mode_cntl_1 PA_SC_MODE_CNTL_1 [0xA293] Link Same { WALK_ALIGN8_PRIM_FITS_ST 2 1 WALK_FENCE_ENABLE 3 1
         SUPERTILE_WALK_ORDER_ENABLE 7 1 TILE_WALK_ORDER_ENABLE 8 1 PS_ITER_SAMPLE 16 1
         MULTI_SHADER_ENGINE_PRIM_DISCARD 17 1 FORCE_EOV_CNTDWN 25 1 FORCE_EOV_REZ 26 1 }
+    vgt_gs_out_prim_type VGT_GS_OUT_PRIM_TYPE [0xA29B] Link Same { OUTPRIM_TYPE 0 6 }
     vgt_primitiveid_en VGT_PRIMITIVEID_EN [0xA2A1] Link Same { PRIMITIVEID_EN 0 1 }
+    vgt_esgs_ring_itemsize VGT_ESGS_RING_ITEMSIZE [0xA2AB] Link Same { ITEMSIZE 0 15 }
     vgt_reuse_off VGT_REUSE_OFF [0xA2AD] Link Same { REUSE_OFF 0 1 }
+    vgt_gs_max_vert_out VGT_GS_MAX_VERT_OUT [0xA2CE] Link Same { MAX_VERT_OUT 0 11 }
+    ge_ngg_subgrp_cntl GE_NGG_SUBGRP_CNTL [0xA2D3] Link Same { PRIM_AMP_FACTOR 0 9 THDS_PER_SUBGRP 9 9 }
     vgt_shader_stages_en VGT_SHADER_STAGES_EN [0xA2D5] Code Or { LS_EN 0 2 HS_EN 2 1 ES_EN 3 2 GS_EN 5 1 VS_EN 6 2
-        PRIMGEN_EN 13 1 MAX_PRIMGRP_IN_WAVE 15 4 HS_W32_EN 21 1 GS_W32_EN 22 1 VS_W32_EN 23 1 }
+        PRIMGEN_EN 13 1 MAX_PRIMGRP_IN_WAVE 15 4 HS_W32_EN 21 1 GS_W32_EN 22 1 VS_W32_EN 23 1 PRIMGEN_PASSTHRU_EN 25 1 }
+    vgt_gs_instance_cnt VGT_GS_INSTANCE_CNT [0xA2E4] Link Same { ENABLE 0 1 CNT 2 7 EN_MAX_VERT_OUT_PER_GS_INSTANCE 31 1 }
     vgt_strmout_config VGT_STRMOUT_CONFIG [0xA2E5] Link Same { ALL 0 32 }
     vgt_strmout_buffer_config VGT_STRMOUT_BUFFER_CONFIG [0xA2E6] Link Same { ALL 0 32 }
     pa_sc_aa_config PA_SC_AA_CONFIG [0xA2F8] Link Same { COVERAGE_TO_SHADER_SELECT 26 2 }
@@ -179,7 +195,18 @@ impl StageRegisters {
     /// A bug: code for a stage whose registers are not in the table.
     pub fn of(stage: HardwareStage) -> Result<&'static Self> {
         Ok(match stage {
-            HardwareStage::Hs | HardwareStage::Gs => return Err(no_registers(stage)),
+            HardwareStage::Hs => return Err(no_registers(stage)),
+            HardwareStage::Gs => &Self {
+                user_data: SPI_SHADER_USER_DATA_GS,
+                vgprs: rsrc1_gs::VGPRS,
+                sgprs: rsrc1_gs::SGPRS,
+                float_mode: rsrc1_gs::FLOAT_MODE,
+                user_sgpr: rsrc2_gs::USER_SGPR,
+                user_sgpr_msb: Some(rsrc2_gs::USER_SGPR_MSB),
+                scratch_en: rsrc2_gs::SCRATCH_EN,
+                checksum: SPI_SHADER_PGM_CHKSUM_GS,
+                wave32: vgt_shader_stages_en::GS_W32_EN,
+            },
             HardwareStage::Vs => &Self {
                 user_data: SPI_SHADER_USER_DATA_VS,
                 vgprs: rsrc1_vs::VGPRS,

@@ -64,6 +64,14 @@ impl StageKind {
     }
 
     /// Of a vertex stage.
+    pub const fn vertex(&self) -> Option<&VertexInterface> {
+        match self {
+            Self::Vertex(vertex) => Some(vertex),
+            Self::Fragment(_) | Self::Compute(_) => None,
+        }
+    }
+
+    /// Of a vertex stage.
     pub const fn vertex_mut(&mut self) -> Option<&mut VertexInterface> {
         match self {
             Self::Vertex(vertex) => Some(vertex),

@@ -7,6 +7,7 @@ use super::msgpack::Writer;
 use super::registers::{RegisterWords, compute_num_thread};
 use super::schema::{KeyScope, MetadataKey, ValueType};
 use dovetail_base::fixed::FixedWriter;
+use dovetail_base::target::HardwareStage;
 
 /// The encoded text of a stage in the document.
 #[derive(Clone, Debug, Default)]
@@ -40,11 +41,11 @@ impl Counts {
 impl StageText {
     pub(super) fn new(
         interface: &StageInterface,
+        hardware: HardwareStage,
         fields: &MetadataFields,
         registers: &RegisterWords,
         hash: [u64; 2],
     ) -> Self {
-        let hardware = interface.hardware_stage();
         let mut own = Writer::with_capacity(384);
         own.str(interface.stage.api_key());
         own.map(2);

@@ -329,7 +329,7 @@ impl<'a> Subject<'a> {
     }
 
     fn emulate(&self, inputs: Inputs, report: &mut Report) -> Result<Ran, (Fate, String)> {
-        let limits = RunLimits { instructions: self.tools.budget.emulated };
+        let limits = RunLimits { instructions: self.tools.budget.emulated, ..RunLimits::default() };
         let (mut results, mut executed) = (Vec::new(), Vec::new());
         for (route, elf) in &self.pipelines.elfs {
             let strict = Options { strict: true, ..self.options(self.wave.lanes()) };

@@ -1,4 +1,5 @@
-//! Makes a pipeline by every route: linked from separately compiled parts in both layouts, linked from parts that were compiled
+//! Makes a pipeline by every route: linked from separately compiled parts in both layouts, and with the vertex shader as a
+//! primitive shader, linked from parts that were compiled
 //! for each other, and compiled as a whole.
 
 use dovetail_base::error::{Context, Error, Result};
@@ -13,6 +14,9 @@ use dovetail_link::Placement;
 use dovetail_pipeline::toolchain::Toolchain;
 use dovetail_pipeline::{PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use dovetail_state::PipelineState;
+
+/// The route of a pipeline whose vertex shader runs as a primitive shader.
+const NGG: &str = "linked, NGG";
 
 /// Pipelines of the same shaders and state.
 #[derive(Clone, Debug)]
@@ -48,6 +52,7 @@ impl Pipelines {
     ) -> Result<Self> {
         let cache = Cache::new(Box::new(MemoryStore::default()));
         let tools = Toolchain::new(&cache, Some(compiler))?;
+        let ngg = PipelineState { ngg: true, ..state.clone() };
         let mut request = PipelineRequest {
             shaders: shaders.into(),
             state: &state,
@@ -66,6 +71,14 @@ impl Pipelines {
             }
         }
         request.placement = Placement::Adjacent;
+        if not_linked.is_none() && request.shaders.iter().any(|shader| shader.stage().feeds_the_rasterizer()) {
+            let request = PipelineRequest { state: &ngg, ..request.clone() };
+            let (elf, _) = built(build(&request, &tools)).at(|| NGG)?;
+            // A vertex shader that reads the primitive id is no primitive shader.
+            if elfs.iter().all(|(_, other)| *other != elf) {
+                elfs.push((NGG, elf));
+            }
+        }
         if not_linked.is_none() && request.shaders.len() == 2 {
             let tools = Toolchain::new(&cache, Some(compiler))?.making_pairs();
             elfs.push(("paired", built(build(&request, &tools)).at(|| "paired")?.0));
@@ -74,6 +87,12 @@ impl Pipelines {
         // It borrows the state until its list of shaders is dropped.
         drop(request);
         Ok(Self { state, elfs, not_linked })
+    }
+
+    /// Whether the ELF of a route can run with these inputs: that of a primitive shader is for one kind of primitives.
+    pub fn applies(&self, route: &str, inputs: &Inputs) -> bool {
+        let kind = inputs.draw.as_ref().map(|draw| draw.topology.kind());
+        route != NGG || kind.is_none_or(|kind| kind == self.state.raster.primitive)
     }
 
     /// Runs one of the ELFs on the emulator.

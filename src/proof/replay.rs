@@ -93,25 +93,27 @@ impl Runner {
         let undefined = self.undefined(inputs);
         let mut pixels = pixels(inputs, (&places, &undefined), &expected, &edges)?;
         let (mut routes, mut with_interpreter) = (Vec::new(), true);
-        for (name, elf) in &self.pipelines.elfs {
-            let answer = match self.pipelines.run(elf, inputs, RunLimits { instructions: EMULATED }) {
-                Ok(left) => {
-                    let left = outputs(left);
-                    let ours = contents(inputs, &left);
-                    let answer = compare(&ours, &expected)?;
-                    if let Some(pixels) = &mut pixels {
-                        pixels.apart = pixels.apart.max(apart_at_edges(inputs, &places, [&ours, &expected], &edges)?);
+        for (name, elf) in self.pipelines.elfs.iter().filter(|(name, _)| self.pipelines.applies(name, inputs)) {
+            let answer =
+                match self.pipelines.run(elf, inputs, RunLimits { instructions: EMULATED, ..RunLimits::default() }) {
+                    Ok(left) => {
+                        let left = outputs(left);
+                        let ours = contents(inputs, &left);
+                        let answer = compare(&ours, &expected)?;
+                        if let Some(pixels) = &mut pixels {
+                            pixels.apart =
+                                pixels.apart.max(apart_at_edges(inputs, &places, [&ours, &expected], &edges)?);
+                        }
+                        if let (Ok(own), true) = (&own, answer != ComparedOutput::Agrees) {
+                            with_interpreter &= compare(&ours, &slices(own))? == ComparedOutput::Agrees;
+                        }
+                        self.traced(inputs, &race, answer)
                     }
-                    if let (Ok(own), true) = (&own, answer != ComparedOutput::Agrees) {
-                        with_interpreter &= compare(&ours, &slices(own))? == ComparedOutput::Agrees;
+                    Err(e) => {
+                        with_interpreter = false;
+                        ComparedOutput::Fails(e.to_string())
                     }
-                    self.traced(inputs, &race, answer)
-                }
-                Err(e) => {
-                    with_interpreter = false;
-                    ComparedOutput::Fails(e.to_string())
-                }
-            };
+                };
             routes.push((*name, answer));
         }
         let by_order = || known.as_ref().is_ok_and(|known| self.depends_on_order(inputs, known));

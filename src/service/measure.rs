@@ -67,9 +67,8 @@ impl Cost {
         let pipeline = Document::parse(note::metadata(notes.data)?)?.pipeline;
         let all = submap(&pipeline, MetadataKey::HardwareStages.name())?;
         let mut stages = Vec::new();
-        for stage in Stage::ALL {
-            let key = target.hardware_stage(stage).key();
-            let own = all.map(|all| submap(all, key)).transpose()?.flatten();
+        for (stage, hardware) in target.family().hardware_stages().filter_map(|s| Some((*s.api.first()?, s.hardware))) {
+            let own = all.map(|all| submap(all, hardware.key())).transpose()?.flatten();
             let Some(own) = own else { continue };
             let number =
                 |key: MetadataKey| get(own, key.name()).and_then(rmpv::Value::as_u64).unwrap_or_default() as u32;

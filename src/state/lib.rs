@@ -61,6 +61,10 @@ pub struct PipelineState {
     pub color: ColorState,
     /// Rasterizer.
     pub raster: RasterState,
+    /// Runs what comes before the rasterizer as primitive shaders (NGG), where the GPU has a choice and the shaders allow
+    /// it. Services of other versions may not know it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ngg: bool,
     /// Multiview mask, bit n for view n, which is drawn to layer n; 0: no multiview.
     pub view_mask: u32,
     /// Specialization values, for a given stage or for all. If an id is given twice for the same, the first value counts.

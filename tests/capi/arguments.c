@@ -281,7 +281,7 @@ static void pipelines(dvt_context *context, const char *dir)
     REFUSED(q.info.vertex_attributes = NULL, "`vertex_attributes` is NULL");
     REFUSED(q.info.attachment_count = 5000, "5000 items in `attachments`");
     REFUSED(q.info.color_flags = 16, "`color_flags` 0x10 is unknown");
-    REFUSED(q.info.raster_flags = 16, "`raster_flags` 0x10 is unknown");
+    REFUSED(q.info.raster_flags = 32, "`raster_flags` 0x20 is unknown");
     REFUSED(q.info.raster_flags = DVT_RASTER_POINTS | DVT_RASTER_LINES, "`raster_flags` 0xc: points and lines");
     REFUSED(q.info.clip_plane_mask = 256, "`clip_plane_mask` 0x100 is unknown: bits of 0x3f are allowed");
     REFUSED(q.info.clip_plane_mask = 64, "`clip_plane_mask` 0x40 is unknown");

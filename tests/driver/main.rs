@@ -1,6 +1,4 @@
 //! The driver's half: placement, symbol resolution and errors of the linker, and damage to stores.
-//!
-//! The only test program that builds without the compiler.
 
 #[path = "../support/alloc.rs"]
 mod alloc;
@@ -8,6 +6,7 @@ mod alloc;
 mod damaged_stores;
 mod fitted;
 mod format_numbers;
+mod functions;
 mod halves;
 mod kills;
 mod layout;

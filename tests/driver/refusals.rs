@@ -42,7 +42,7 @@ fn relocations_with_addends() {
 
 #[test]
 fn symbols_in_reserved_sections_and_in_code() {
-    for (home, says) in [(0xfff1u16, "symbol section 0xfff1"), (2, "relocation against code")] {
+    for (home, says) in [(0xfff1u16, "symbol section 0xfff1"), (2, "relocation against code that is no function")] {
         let mut elf = part();
         let (header, symbols) = section(&elf, 2);
         let last = symbols + word(&elf, header + 32) as usize - 24;

@@ -69,7 +69,18 @@ const ORIGINS: &[(&str, u32, u32, Origin)] = &[
     ("VGT_STRMOUT_VTX_STRIDE_3", 0xA2C1, 1, Nobody(NO_FEEDBACK)),
     ("SPI_SHADER_PGM_CHKSUM_VS", 0x2C45, 1, Link),
     ("SPI_SHADER_PGM_CHKSUM_PS", 0x2C06, 1, Link),
-    ("SPI_SHADER_PGM_CHKSUM_GS", 0x2C80, 1, Nobody("vertex shaders are hardware vertex shaders")),
+    ("SPI_SHADER_PGM_CHKSUM_GS", 0x2C80, 1, Link),
+    ("SPI_SHADER_PGM_RSRC1_GS", 0x2C8A, 1, Link),
+    ("SPI_SHADER_PGM_RSRC2_GS", 0x2C8B, 1, Link),
+    ("SPI_SHADER_USER_DATA_GS", 0x2C8C, 32, Mapped),
+    ("SPI_SHADER_IDX_FORMAT", 0xA1C2, 1, Link),
+    ("GE_MAX_OUTPUT_PER_SUBGROUP", 0xA1FF, 1, Link),
+    ("GE_NGG_SUBGRP_CNTL", 0xA2D3, 1, Link),
+    ("VGT_GS_MODE", 0xA290, 1, Link),
+    ("VGT_GS_OUT_PRIM_TYPE", 0xA29B, 1, Link),
+    ("VGT_ESGS_RING_ITEMSIZE", 0xA2AB, 1, Link),
+    ("VGT_GS_MAX_VERT_OUT", 0xA2CE, 1, Link),
+    ("VGT_GS_INSTANCE_CNT", 0xA2E4, 1, Link),
     ("SPI_SHADER_USER_ACCUM_VS", 0x2C72, 4, Nobody("PAL ignores them")),
     ("SPI_SHADER_USER_ACCUM_PS", 0x2C32, 4, Nobody("PAL ignores them")),
     ("COMPUTE_PGM_RSRC1", 0x2E12, 1, Code),
@@ -135,9 +146,12 @@ fn every_register_has_an_origin() {
     let mut rest: BTreeSet<&str> = TABLE.iter().map(|info| info.name).collect();
     let graphics = all(&Pipeline::graphics());
     let compute = all(&Pipeline::compute());
+    let mut ngg = Pipeline::graphics();
+    ngg.state.ngg = true;
+    let ngg = all(&ngg);
     for &(name, number, count, origin) in ORIGINS {
         let mut places = (0..count).filter_map(|n| HardwareRegister::of_number(Family::Gfx103, number + n));
-        let written = places.any(|place| [&graphics, &compute].iter().any(|words| words.contains_key(&place)));
+        let written = places.any(|place| [&graphics, &compute, &ngg].iter().any(|words| words.contains_key(&place)));
         let info = TABLE.iter().find(|info| info.name == name);
         if let Nobody(why) = origin {
             assert!(!written, "{name}: {why}");

@@ -5,6 +5,7 @@ use dovetail::link::verify::ElfRule;
 use dovetail::link::{EmitGlue, Placement, link, verify};
 use dovetail::metadata::document::{Document, Map, get, set};
 use dovetail::metadata::note;
+use dovetail::state::PipelineState;
 use rmpv::Value;
 
 fn graphics() -> Vec<u8> {
@@ -303,4 +304,28 @@ fn unlinked_elfs_are_not_final() {
     let rules = broken(&vertex().build());
     assert!(rules.contains(&ElfRule::Linked) && rules.contains(&ElfRule::Version), "{rules:?}");
     assert!(get(&Map::new(), ".type").is_none());
+}
+
+#[test]
+fn primitive_shaders() {
+    let (vs, ps) = (vertex().build(), fragment().build());
+    let linked = |ngg| {
+        let state = PipelineState { ngg, ..state() };
+        link(&[&vs, &ps], &state, Placement::Chained, &EmitGlue).unwrap()
+    };
+    let elf = linked(true);
+    assert_eq!(broken(&elf), []);
+    assert_ne!(elf, linked(false));
+    for register in [0xA290, 0xA291, 0xA29B, 0xA2AB, 0xA2CE, 0xA2D3, 0xA2E4, 0xA1C2, 0xA1FF, 0x2C8A, 0x2C8B] {
+        let without = with_map(elf.clone(), |m| set_register(m, register, |_| None));
+        assert!(broken(&without).contains(&ElfRule::MandatoryRegisters), "{register:#x}: {:?}", broken(&without));
+    }
+    for (register, change) in [(0xA2D5, 1 << 13), (0xA2D5, 2 << 3), (0xA2D5, 1 << 6), (0xA291, 0x1ff), (0xA291, 128)] {
+        let other = with_map(elf.clone(), |m| set_register(m, register, |w| Some(w ^ change)));
+        breaks(ElfRule::Registers, &other);
+    }
+    // The types of the two kinds of pipelines, with the stages of the other.
+    for (elf, kind) in [(elf, "VsPs"), (linked(false), "Ngg")] {
+        breaks(ElfRule::Metadata, &with_map(elf, |m| set(m, ".type", kind.into())));
+    }
 }

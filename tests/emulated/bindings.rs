@@ -164,7 +164,10 @@ fn variables_of_one_binding_are_one_memory() {
             let bindings = vec![bind(0, bytes(&words)), bind(1, vec![0; 512])];
             let inputs = Inputs { bindings, grid: [1; 3], ..Default::default() };
             for (route, elf) in &pipelines.elfs {
-                let left = pipelines.run(elf, &inputs, RunLimits { instructions: 100_000 }).expect("runs").bindings;
+                let left = pipelines
+                    .run(elf, &inputs, RunLimits { instructions: 100_000, ..RunLimits::default() })
+                    .expect("runs")
+                    .bindings;
                 let found: Vec<u32> = left[1].as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
                 assert_eq!(found, expected, "{route}, {wave:?}: {decorations}");
             }

@@ -67,7 +67,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
         let mut first = None;
         for (name, elf) in &pipelines.elfs {
             let failed = |why: String| format!("seed {seed}, {name}: {why}\n{}", bundle(seed, &inputs));
-            let ran = pipelines.run(elf, &inputs, RunLimits { instructions: 100_000_000 });
+            let ran = pipelines.run(elf, &inputs, RunLimits { instructions: 100_000_000, ..RunLimits::default() });
             let ran = ran.map_err(|e| failed(e.to_string()))?;
             let ours = ran.bindings;
             instructions = ran.stats.total();

@@ -90,7 +90,7 @@ fn run_module(
     root[places.set_pointer(0).expect("set 0") as usize] = table as u32;
     let first = places.push_constants().map_or(0, |place| place.root as usize);
     root[first..first + push.len()].copy_from_slice(push);
-    let limits = RunLimits { instructions: 10_000_000 };
+    let limits = RunLimits { instructions: 10_000_000, ..RunLimits::default() };
     machine.dispatch(&pipeline, &root, grid, limits).expect("runs");
     let read = |(address, values): (&u64, &Vec<f32>)| {
         let bytes = machine.read(*address, 4 * values.len()).expect("ours");

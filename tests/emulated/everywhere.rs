@@ -51,7 +51,9 @@ pub fn run(module: &Module, inputs: &Inputs) -> Result<Vec<Left>, String> {
             return Err(why.clone());
         }
         for (name, elf) in &pipelines.elfs {
-            let ran = pipelines.run(elf, inputs, RunLimits { instructions: 100_000_000 }).map_err(text)?;
+            let ran = pipelines
+                .run(elf, inputs, RunLimits { instructions: 100_000_000, ..RunLimits::default() })
+                .map_err(text)?;
             all.push(Left { way: name.to_string(), lanes, bindings: ran.bindings });
         }
     }

@@ -85,7 +85,7 @@ fn agrees(
         return Err(Error::bug("nothing was computed"));
     }
     for (route, elf) in &pipelines.elfs {
-        let ran = pipelines.run(elf, &inputs, RunLimits { instructions: LIMIT })?;
+        let ran = pipelines.run(elf, &inputs, RunLimits { instructions: LIMIT, ..RunLimits::default() })?;
         let words = |bytes: &[u8]| {
             bytes.chunks(4).map(|b| u32::from_le_bytes(b.try_into().unwrap_or_default())).collect::<Vec<_>>()
         };

@@ -86,7 +86,7 @@ fn results(
     let shader = ShaderRef::new(module, "main", Stage::Compute, wave).with_spec_ids(case.spec.iter().map(|s| s.0));
     let pipelines = Pipelines::new(vec![shader], state, &ChosenCompiler::new()).map_err(|e| e.to_string())?;
     let run = |(name, elf): &(&'static str, Vec<u8>)| {
-        let ran = pipelines.run(elf, inputs, RunLimits { instructions: 100_000_000 });
+        let ran = pipelines.run(elf, inputs, RunLimits { instructions: 100_000_000, ..RunLimits::default() });
         ran.map(|ran| (*name, ran.bindings)).map_err(|e| format!("{name}: {e}"))
     };
     pipelines.elfs.iter().map(run).collect()

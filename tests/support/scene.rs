@@ -10,12 +10,13 @@ use crate::chosen::ChosenCompiler;
 use crate::support::root;
 use crate::vulkan::{Lavapipe, Shader};
 use dovetail::cache::{Cache, MemoryStore};
+use dovetail::check::Severity;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::emu::inputs::{BlendFactor, Inputs, TargetAttachment};
 use dovetail::emu::{self, NamedFormat, RunLimits};
 use dovetail::ir::interp::Options;
-use dovetail::link::Placement;
+use dovetail::link::{MetadataVersion, Placement, verify};
 use dovetail::pipeline::{Built, PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use dovetail::proof::{Bundle, Judge, Outputs, StageEntry, interpreted_draw, texels_apart};
 use dovetail::state::{ColorAttachment, PipelineState};
@@ -187,6 +188,7 @@ impl Scene {
             let fragment = shader(&self.fragment);
             Judge::draw(vulkan, &shader(&self.vertex), Some(&fragment), &self.state.vertex, inputs)
         };
+        self.judge_primitive_shader(name);
         let theirs = ask(&self.inputs).unwrap_or_else(|why| panic!("{name}: {why}"));
         for (route, wave, elf) in self.pipelines_in(arrangements) {
             let compared = || {
@@ -201,6 +203,53 @@ impl Scene {
         }
     }
 
+    /// Draws with the vertex shader as a primitive shader, in groups of several sizes, and compares with the hardware VS stage:
+    /// nothing may differ.
+    fn judge_primitive_shader(&self, name: &str) {
+        let draw = self.inputs.draw.as_ref().expect("a draw");
+        let mut ngg = Self {
+            vertex: self.vertex.clone(),
+            fragment: self.fragment.clone(),
+            state: self.state.clone(),
+            inputs: Inputs::default(),
+        };
+        (ngg.state.ngg, ngg.state.raster.primitive) = (true, draw.topology.kind());
+        let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
+        let run = |elf: &[u8], group| {
+            let limits = RunLimits { group, ..RunLimits::default() };
+            let ran = emu::run(elf, &self.state.layout, &self.inputs, limits).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let targets = ran.targets.expect("targets");
+            let colors: Vec<Vec<u8>> = targets.colors.into_iter().map(|color| color.data).collect();
+            let depth = targets.depth.map(|depth| depth.data.iter().map(|z| z.to_bits()).collect::<Vec<_>>());
+            (ran.bindings, colors, depth, targets.stencil.map(|stencil| stencil.data))
+        };
+        for (arrangement, version) in
+            [(Arrangement::SMALL, MetadataVersion::Registers), (Arrangement::LARGE, MetadataVersion::Named)]
+        {
+            let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain").with_metadata(version);
+            let of = |scene: &Self| scene.pipelines_by(&tools, &[arrangement]).into_iter().map(|(_, _, elf)| elf);
+            for (before, elf) in of(self).zip(of(&ngg)) {
+                // It reads the primitive id.
+                if elf == before {
+                    continue;
+                }
+                let report = verify(&elf).unwrap_or_else(|e| panic!("{name}: {e}"));
+                assert!(report.is_ok(), "{name}: {:?}", report.violations);
+                let code = dovetail::check::check(&elf).unwrap_or_else(|e| panic!("{name}: {e}"));
+                let errors: Vec<_> =
+                    code.findings.iter().filter(|found| found.rule.severity() == Severity::Error).collect();
+                assert!(errors.is_empty(), "{name}: {errors:#?}");
+                let expected = run(&before, None);
+                for group in [None, Some(1), Some(29), Some(256)] {
+                    assert!(
+                        run(&elf, group) == expected,
+                        "{name}, {arrangement:?}: groups of {group:?} draw another picture"
+                    );
+                }
+            }
+        }
+    }
+
     /// Draws by every route, and compares with the interpreter's results for both shaders.
     pub fn judge_interpreted(&mut self, name: &str) {
         self.take_colors_from_draw();
@@ -208,6 +257,7 @@ impl Scene {
             let module = Module::new(spirv.to_vec()).expect("a module");
             translate(&module, "main", stage, &[]).unwrap_or_else(|e| panic!("{name}: {e}"))
         };
+        self.judge_primitive_shader(name);
         let (vertex, fragment) = (ir(&self.vertex, Stage::Vertex), ir(&self.fragment, Stage::Fragment));
         for (route, wave, elf) in self.pipelines() {
             let at = format!("{name}, {route}");
@@ -263,6 +313,7 @@ impl Scene {
     /// Draws by every route, and compares the first two attachments with each other.
     pub fn judge_alike(&mut self, name: &str, step: Option<f32>) {
         self.take_colors_from_draw();
+        self.judge_primitive_shader(name);
         for (route, _, elf) in self.pipelines() {
             let at = format!("{name}, {route}");
             let ours = emu::run(&elf, &self.state.layout, &self.inputs, RunLimits::default());

@@ -48,6 +48,7 @@ const fn shape(pal_type: &'static str, stages: &'static [ShapeStage]) -> Pipelin
 
 const GFX103: &[PipelineShape] = &[
     shape("VsPs", &[stage(HardwareStage::Vs, &[Stage::Vertex]), stage(HardwareStage::Ps, &[Stage::Fragment])]),
+    shape("Ngg", &[stage(HardwareStage::Gs, &[Stage::Vertex]), stage(HardwareStage::Ps, &[Stage::Fragment])]),
     shape("Cs", &[stage(HardwareStage::Cs, &[Stage::Compute])]),
 ];
 
@@ -130,9 +131,16 @@ impl Gpu {
 
 impl PipelineShape {
     /// The shape of a pipeline with these API stages. One that a link can add may be absent
-    /// ([`Stage::can_be_absent`]).
-    pub fn of(family: Family, given: StageSet) -> Option<&'static Self> {
-        family.shapes().iter().find(|shape| shape.api.contains(given) && given.contains(shape.needed))
+    /// ([`Stage::can_be_absent`]). `ngg`: as primitive shaders, where the family has a choice.
+    pub fn of(family: Family, given: StageSet, ngg: bool) -> Option<&'static Self> {
+        let mut all = family.shapes().iter().filter(|s| s.api.contains(given) && given.contains(s.needed));
+        let first = all.next()?;
+        if first.is_ngg() == ngg { Some(first) } else { all.find(|other| other.is_ngg() == ngg).or(Some(first)) }
+    }
+
+    /// Whether primitive shaders (NGG) run what comes before the rasterizer.
+    pub fn is_ngg(&self) -> bool {
+        self.stages.iter().any(|stage| stage.hardware.runs_primitives())
     }
 
     /// The shape with PAL's name.
@@ -152,8 +160,10 @@ mod tests {
 
     #[test]
     fn a_shape_is_found_by_its_stages_and_by_its_name() {
-        let of = |stages: &[Stage]| PipelineShape::of(Family::Gfx103, stages.iter().copied().collect());
-        let name = |stages: &[Stage]| of(stages).map(|shape| shape.pal_type);
+        let of = |stages: &[Stage], ngg| PipelineShape::of(Family::Gfx103, stages.iter().copied().collect(), ngg);
+        let name = |stages: &[Stage]| of(stages, false).map(|shape| shape.pal_type);
+        assert_eq!(of(&[Stage::Vertex], true).map(|shape| (shape.pal_type, shape.is_ngg())), Some(("Ngg", true)));
+        assert_eq!(of(&[Stage::Compute], true).map(|shape| shape.pal_type), Some("Cs"));
         assert_eq!(name(&[Stage::Vertex, Stage::Fragment]), Some("VsPs"));
         assert_eq!(name(&[Stage::Vertex]), Some("VsPs"));
         assert_eq!(name(&[Stage::Compute]), Some("Cs"));
@@ -173,6 +183,6 @@ mod tests {
         let keys = Stage::ALL.map(|stage| Family::Gfx103.hardware_stage(stage).key());
         assert_eq!(keys, [".vs", ".ps", ".cs"]);
         let all: Vec<_> = Family::Gfx103.hardware_stages().map(|stage| stage.hardware).collect();
-        assert_eq!(all, [HardwareStage::Vs, HardwareStage::Ps, HardwareStage::Cs]);
+        assert_eq!(all, [HardwareStage::Vs, HardwareStage::Ps, HardwareStage::Gs, HardwareStage::Cs]);
     }
 }

@@ -199,6 +199,22 @@ impl HardwareStage {
         }
     }
 
+    /// Whether its waves work on the vertices and on the primitives of a group: they export both.
+    pub const fn runs_primitives(self) -> bool {
+        match self {
+            Self::Gs => true,
+            Self::Hs | Self::Vs | Self::Ps | Self::Cs => false,
+        }
+    }
+
+    /// The SGPR of the first user data: merged stages have eight system values before them (ACO's documentation, LLPC).
+    pub const fn first_user_sgpr(self) -> u32 {
+        match self {
+            Self::Hs | Self::Gs => 8,
+            Self::Vs | Self::Ps | Self::Cs => 0,
+        }
+    }
+
     /// Number of user-data SGPRs that the hardware loads (pal-abi 2.3, 2.5).
     pub const fn max_user_sgprs(self) -> u32 {
         match self {

@@ -55,6 +55,10 @@ pub struct Args {
     /// Metadata version: 2 lists registers by number (2.6), 3 by name (3.0), as current drivers write it.
     #[arg(long, default_value = "2", value_parser = metadata)]
     metadata: MetadataVersion,
+    /// Run the vertex shader as a primitive shader (NGG), as `ngg = true` in the state does: a vertex shader that reads the
+    /// primitive id stays on the hardware VS stage.
+    #[arg(long, conflicts_with = "cs")]
+    ngg: bool,
     /// Compile the whole pipeline even if it could be linked.
     #[arg(long)]
     whole: bool,
@@ -99,7 +103,8 @@ struct Given<'a> {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     args.out.claim();
-    let state = read_state(&args.state)?;
+    let mut state = read_state(&args.state)?;
+    state.ngg |= args.ngg;
     let mut given = Vec::new();
     for (path, stage) in [(&args.vs, Stage::Vertex), (&args.fs, Stage::Fragment), (&args.cs, Stage::Compute)] {
         let Some(path) = path else { continue };

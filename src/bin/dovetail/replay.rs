@@ -40,6 +40,8 @@ enum Route {
     Linked,
     /// Linked, chained.
     Chained,
+    /// Linked, with the vertex shader as a primitive shader.
+    Ngg,
     /// From parts that were compiled for each other.
     Paired,
     /// Compiled with everything known.
@@ -52,6 +54,7 @@ fn route(name: &str) -> (Route, &'static str) {
         "linked" => (Route::Linked, "linked.elf"),
         "paired" => (Route::Paired, "paired.elf"),
         "whole" => (Route::Whole, "whole.elf"),
+        "linked, NGG" => (Route::Ngg, "ngg.elf"),
         _ => (Route::Chained, "chained.elf"),
     }
 }

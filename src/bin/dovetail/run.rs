@@ -34,6 +34,9 @@ pub struct Args {
     /// Stop after this many instructions, with exit code 3; by default 2^32.
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
+    /// Group at most so many vertices and primitives of a primitive shader (NGG), 1 to 256; otherwise as the registers say.
+    #[arg(long, value_name = "COUNT")]
+    group: Option<usize>,
     /// Print counts of executed instructions by class.
     #[arg(long)]
     stats: bool,
@@ -65,7 +68,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         notices.extend(unmatched_draw(&state, draw));
     }
     notices.iter().for_each(|what| eprintln!("dovetail: {what}"));
-    let limits = args.limit.map_or_else(RunLimits::default, |instructions| RunLimits { instructions });
+    let given = RunLimits { group: args.group, ..RunLimits::default() };
+    let limits = args.limit.map_or(given, |instructions| RunLimits { instructions, ..given });
     let mut trace = args.trace.map(|follow| Trace::new(follow, trace::printer(args.json)));
     let outcome = emu::run_traced(&elf, &state.layout, &inputs, limits, trace.as_mut());
     let outcome = outcome.map_err(|e| past_limit(e, limits)).at(place)?;

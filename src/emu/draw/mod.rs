@@ -8,6 +8,7 @@ mod assembly;
 mod blend;
 mod clip;
 pub mod depth_bias;
+mod ngg;
 mod per_fragment;
 mod raster;
 mod samples;
@@ -144,10 +145,27 @@ pub struct Pixel {
     pub colors: Vec<(u32, [u32; 4], u8)>,
 }
 
+/// Vertices, and the primitives of them: each with its number and its vertices, the provoking one first.
+pub type AssembledPrimitives = (Vec<Vertex>, Vec<(u32, [usize; 3])>);
+
 /// The two shaders of a pipeline.
 pub trait Shaders {
     /// Runs the vertex shader.
     fn vertices(&mut self, ids: &[VertexId]) -> Result<Vec<Vertex>>;
+    /// Runs what comes before the rasterizer, for primitives of these vertices: the vertices that it makes, and the primitives of
+    /// them, each with its number.
+    fn primitives(
+        &mut self,
+        ids: &[VertexId],
+        corners: &[[usize; 3]],
+        _kind: PrimitiveKind,
+    ) -> Result<AssembledPrimitives> {
+        let vertices = self.vertices(ids)?;
+        if vertices.len() != ids.len() {
+            return Err(Error::bug(format!("{} vertices for {}", vertices.len(), ids.len())));
+        }
+        Ok((vertices, (0..).zip(corners.iter().copied()).collect()))
+    }
     /// Runs the fragment shader, for every quad.
     fn fragments(&mut self, vertices: &[Vertex], primitives: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>>;
     /// Whether depth is always tested before the fragment shader.
@@ -308,10 +326,7 @@ fn draw_view(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Ta
             }
             known.into_iter().map(|vertex| VertexId { vertex, instance, primitive: 0 }).collect()
         };
-        let vertices = shaders.vertices(&ids)?;
-        if vertices.len() != ids.len() {
-            return Err(Error::bug(format!("{} vertices for {}", vertices.len(), ids.len())));
-        }
+        let (vertices, primitives) = shaders.primitives(&ids, &corners, command.topology.kind())?;
         if shaders.discards() {
             continue;
         }
@@ -325,7 +340,7 @@ fn draw_view(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Ta
             quads: vec![],
         };
         // Each instance counts its primitives from 0.
-        for (number, corners) in (0..).zip(corners) {
+        for (number, corners) in primitives {
             batch.rasterize(number, corners);
             if batch.quads.len() >= BATCH {
                 batch.shade(shaders, targets)?;

@@ -2,7 +2,7 @@
 //! 2.3, 2.4, 6, 9), and decodes their exports by the same registers.
 
 use super::target::{converted, export_format};
-use super::{Pixel, Primitive, Quad, Shaders, Vertex, VertexId};
+use super::{AssembledPrimitives, Pixel, Primitive, Quad, Shaders, Vertex, VertexId};
 use crate::dispatch::{Tables, set_sgpr};
 use crate::fixed_function::{Export, InterpolationPlane, Parameters};
 use crate::load::{LoadedPipeline, StageCode};
@@ -20,23 +20,25 @@ use dovetail_metadata::registers::{
     spi_shader_col_format, spi_vs_out_config, vgt_primitiveid_en,
 };
 use dovetail_metadata::user_data::pal;
+use dovetail_state::PrimitiveKind;
 use std::sync::Arc;
 
 /// A pipeline whose shaders run on the machine.
 pub struct MachineShaders<'a> {
     machine: &'a mut Machine,
-    pipeline: &'a LoadedPipeline,
+    pub(super) pipeline: &'a LoadedPipeline,
     tables: Tables,
-    limits: RunLimits,
-    trace: Option<&'a mut Trace>,
+    pub(super) limits: RunLimits,
+    pub(super) trace: Option<&'a mut Trace>,
     /// Bytes of scratch memory of a wave, which is also the scratch offset of every wave.
-    scratch: u32,
+    pub(super) scratch: u32,
     /// Execution statistics.
     pub stats: RunStats,
 }
 
 /// Targets of exports.
-mod exports {
+pub(super) mod exports {
+    pub const PRIM: u8 = 20;
     pub const MRT_LAST: u8 = 7;
     pub const MRTZ: u8 = 8;
     pub const POS: u8 = 12;
@@ -73,21 +75,22 @@ impl<'a> MachineShaders<'a> {
     }
 
     /// A wave with its user data, and the first SGPR after them.
-    fn wave(&self, stage: &StageCode, exec: u64) -> Result<(Wave, u8)> {
+    pub(super) fn wave(&self, stage: &StageCode, exec: u64) -> Result<(Wave, u8)> {
         let mut wave = Wave::new(self.machine.isa(), stage.wave, stage.entry, stage.mode, exec);
         wave.limit_vgprs(stage.vgprs);
         self.tables.set_user_data(stage, &mut wave)?;
         Ok((wave, u8::try_from(stage.user_data.len()).unwrap_or(u8::MAX)))
     }
 
-    fn run(&mut self, wave: Wave) -> Result<Vec<Export>> {
+    /// Runs a wave to its end.
+    pub(super) fn run(&mut self, wave: Wave) -> Result<Wave> {
         let mut waves = [wave];
         self.machine.run_group_traced(&mut waves, 0, self.limits, &mut self.stats, self.trace.as_deref_mut())?;
         let [wave] = waves;
-        Ok(wave.exports)
+        Ok(wave)
     }
 
-    fn field(&self, field: reg::Field) -> u32 {
+    pub(super) fn field(&self, field: reg::Field) -> u32 {
         self.pipeline.registers.field(field)
     }
 
@@ -106,25 +109,34 @@ impl<'a> MachineShaders<'a> {
                 wave.set_vgpr(Vgpr(3), 0, lane, id.instance);
             }
         }
-        if let Some(trace) = self.trace.as_deref_mut() {
-            let follow = trace.follow();
-            let is = |id: &VertexId| match follow {
-                Follow::Vertex { index, instance } => id.vertex == index && instance.is_none_or(|n| n == id.instance),
-                _ => false,
-            };
-            let lane = ids.iter().position(is);
-            let name = lane.map(|lane| format!("vertex {} of instance {}", ids[lane].vertex, ids[lane].instance));
-            trace.begin(lane.map(|lane| (0, lane)), name.unwrap_or_default(), wave.lanes())?;
-        }
-        let exported = self.run(wave)?;
-        let mut vertices = vec![Vertex::default(); ids.len()];
-        let mut positions = vec![[[None; 4]; 4]; ids.len()];
+        self.begin_trace(ids, &wave)?;
+        let exported = self.run(wave)?.exports;
+        self.exported_vertices(&exported, ids.len())
+    }
+
+    /// Begins to follow the vertex that the trace is for, if it is one of a wave.
+    pub(super) fn begin_trace(&mut self, ids: &[VertexId], wave: &Wave) -> Result<()> {
+        let Some(trace) = self.trace.as_deref_mut() else { return Ok(()) };
+        let follow = trace.follow();
+        let is = |id: &VertexId| match follow {
+            Follow::Vertex { index, instance } => id.vertex == index && instance.is_none_or(|n| n == id.instance),
+            _ => false,
+        };
+        let lane = ids.iter().position(is);
+        let name = lane.map(|lane| format!("vertex {} of instance {}", ids[lane].vertex, ids[lane].instance));
+        trace.begin(lane.map(|lane| (0, lane)), name.unwrap_or_default(), wave.lanes())
+    }
+
+    /// The vertices that the first lanes of a wave have exported.
+    pub(super) fn exported_vertices(&self, exported: &[Export], count: usize) -> Result<Vec<Vertex>> {
+        let mut vertices = vec![Vertex::default(); count];
+        let mut positions = vec![[[None; 4]; 4]; count];
         let allowed = match self.field(spi_vs_out_config::NO_PC_EXPORT) {
             1 => 0,
             _ => self.field(spi_vs_out_config::VS_EXPORT_COUNT) + 1,
         };
-        for export in &exported {
-            for lane in (0..ids.len()).filter(|lane| export.exec >> lane & 1 == 1) {
+        for export in exported {
+            for lane in (0..count).filter(|lane| export.exec >> lane & 1 == 1) {
                 let sent = (0..4).filter(|n| export.enabled >> n & 1 == 1);
                 match export.target {
                     exports::POS..=exports::POS_LAST => {
@@ -275,7 +287,7 @@ impl<'a> MachineShaders<'a> {
             let name = found.map(|(_, [x, y], primitive)| format!("pixel {x}, {y} of primitive {primitive}"));
             trace.begin(found.map(|(lane, ..)| (0, lane)), name.unwrap_or_default(), wave.lanes())?;
         }
-        let exported = self.run(wave)?;
+        let exported = self.run(wave)?.exports;
         self.pixels(&exported, quads)
     }
 
@@ -429,6 +441,19 @@ impl Shaders for MachineShaders<'_> {
             out.extend(self.vertex_wave(&stage, some).map_err(|e| e.at("vertex"))?);
         }
         Ok(out)
+    }
+
+    fn primitives(
+        &mut self,
+        ids: &[VertexId],
+        corners: &[[usize; 3]],
+        kind: PrimitiveKind,
+    ) -> Result<AssembledPrimitives> {
+        let stage = self.pipeline.stages.get(&Stage::Vertex).ok_or_else(|| Error::bug("no vertex stage"))?.clone();
+        if stage.hardware.runs_primitives() {
+            return self.primitive_shader(&stage, ids, corners, kind).map_err(|e| e.at("vertex"));
+        }
+        Ok((self.vertices(ids)?, (0..).zip(corners.iter().copied()).collect()))
     }
 
     fn fragments(&mut self, vertices: &[Vertex], primitives: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>> {

@@ -77,7 +77,12 @@ impl Test {
     /// Runs until the end or an error.
     pub fn try_run(&mut self) -> dovetail_base::error::Result<()> {
         let waves = std::slice::from_mut(&mut self.wave);
-        self.machine.run_group(waves, 1024, RunLimits { instructions: 100_000 }, &mut self.stats)
+        self.machine.run_group(
+            waves,
+            1024,
+            RunLimits { instructions: 100_000, ..RunLimits::default() },
+            &mut self.stats,
+        )
     }
 
     /// A scalar register.

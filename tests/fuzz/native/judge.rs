@@ -123,7 +123,12 @@ impl Case<'_> {
 
     /// What the code leaves: bindings, then attachments.
     pub fn emulated(&self, elf: &[u8]) -> Result<Vec<Vec<u8>>> {
-        match emu::run(elf, &self.state.layout, &self.inputs, RunLimits { instructions: EMULATED }) {
+        match emu::run(
+            elf,
+            &self.state.layout,
+            &self.inputs,
+            RunLimits { instructions: EMULATED, ..RunLimits::default() },
+        ) {
             Ok(outcome) => Ok(drawn::left(outcome)),
             Err(e) => Err(Error::bug(format!("emulator: {e}"))),
         }

@@ -93,14 +93,21 @@ fn end_body(words: &LinkWords, code: &mut MachineCode) -> Result<()> {
 
 /// Adds a branch after the body to the part that the link will put there.
 fn add_joint(words: &LinkWords, code: &mut MachineCode) -> Result<()> {
-    let offset = u32::try_from(code.code.len()).map_err(|_| Error::bug("more than 4 GiB of code"))?;
-    match code.functions.first() {
-        // The body falls through to the code that follows it in the file.
-        Some(body) if body.size == offset => {}
-        _ => return Err(Error::bug("a body with an epilog is not the last function of its code")),
+    let branch = words.branch.to_le_bytes();
+    let [body, further @ ..] = code.functions.as_mut_slice() else {
+        return Err(Error::bug("machine code without a function"));
+    };
+    // Right after the body, before the functions that follow it.
+    let (offset, size) = (body.size, branch.len() as u32);
+    if offset as usize > code.code.len() || further.iter().any(|function| function.start < offset) {
+        return Err(Error::bug("a function within the body"));
     }
-    code.code.extend_from_slice(&words.branch.to_le_bytes());
-    code.patches.push(Patch { offset, kind: RelocKind::Rel16, target: PatchTarget::Link(LinkSymbol::Next) });
+    code.code.splice(offset as usize..offset as usize, branch);
+    further.iter_mut().for_each(|function| function.start += size);
+    let before = code.patches.iter().take_while(|patch| patch.offset < offset).count();
+    code.patches.iter_mut().skip(before).for_each(|patch| patch.offset += size);
+    let joint = Patch { offset, kind: RelocKind::Rel16, target: PatchTarget::Link(LinkSymbol::Next) };
+    code.patches.insert(before, joint);
     Ok(())
 }
 
