@@ -1,10 +1,9 @@
-//! Compiles SPIR-V to unlinked ELFs, one stage at a time; whole pipelines take the same path, with all state known.
+//! What a driver sees of compiling: the requests ([`request`]), what `operands` reads in a module, and [`Compiler`].
 //!
-//! `request` has the inputs, and is all that a driver sees of this folder besides [`Compiler`] and what `operands` reads in a
-//! module. `compiler` runs the
-//! phases: `spirv` translates one entry point to upper-level IR, `passes` lower it to what the hardware has, `opt` optimises it whatever the hardware is, a
-//! `backend::Generator` makes machine code of it (`llvm` or `native`; `generators` is both; `entry_facts` is what both start from), and `unlinked` writes the ELF with the pre-link
-//! metadata and the branch to the next part.
+//! The crates in this folder do it, one stage at a time; whole pipelines take the same path, with all state known. `compiler`
+//! runs the phases: `spirv` translates one entry point to upper-level IR, `passes` lower it to what the hardware has, `opt`
+//! optimises it whatever the hardware is, a `backend::Generator` (`native` or `llvm`) makes machine code of it, and
+//! `compiler/unlinked` writes the ELF. `worker` does it in watched processes.
 
 pub mod operands;
 pub mod phases;

@@ -3,9 +3,9 @@
 //!
 //! | a wave of NGG has | the prologue |
 //! | --- | --- |
-//! | s2: vertices and primitives of the group; s3[27:24]: the number of the wave in it | the first wave asks for room for their exports |
-//! | s3[15:8] lanes with a primitive; v0: what to export of it | exports it |
-//! | s3[7:0] lanes with a vertex; EXEC: anything | EXEC is these lanes; a wave without any ends |
+//! | s2: vertices and primitives of the group; bits 24 to 27 of s3: the number of the wave in it | the first wave asks for room for their exports |
+//! | bits 8 to 15 of s3: number of lanes with a primitive; v0: what to export of it | exports it |
+//! | bits 0 to 7 of s3: number of lanes with a vertex; EXEC: anything | EXEC is these lanes; a wave without any ends |
 //! | v5: vertex id, v8: instance id | moves them to v0 and v3 |
 //! | s8 and up: user data; s5: scratch wave offset | moves the user data to s0 and up, the offset to the register after them |
 
