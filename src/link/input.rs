@@ -447,6 +447,11 @@ impl Reader<'_, '_> {
                 if patched == Patched::Code {
                     let place = self.functions.at(offset, kind.bytes());
                     let place = place.ok_or_else(|| Error::malformed("outside of all functions")).at(at)?;
+                    // Within the body, about it: no address.
+                    if kind == RelocKind::Distance && place.0 == FunctionId::BODY {
+                        removals.distances.push(offset);
+                        continue;
+                    }
                     if let Some(call) = self.functions.call(self.text, symbol, place, kind).at(at)? {
                         calls.push(call);
                         continue;
@@ -455,10 +460,6 @@ impl Reader<'_, '_> {
                         let what = "a value of the link, or constant data, in a function besides the body";
                         return Err(Error::unsupported(what, name)).at(at);
                     }
-                }
-                if kind == RelocKind::Distance && patched == Patched::Code {
-                    removals.distances.push(offset);
-                    continue;
                 }
                 match self.target(symbol).at(at)? {
                     Some(_) if !kind.is_loaded() => {
