@@ -85,7 +85,7 @@ impl<'a> Code<'a> {
             part.end = part.end.min(next.copied().unwrap_or(u32::MAX));
         }
         let mut out = Self { isa: Isa::of(target), words, parts, stages: Vec::new(), registers };
-        for (stage, hardware) in target.family().hardware_stages().filter_map(|s| Some((*s.api.first()?, s.hardware))) {
+        for (stage, hardware) in target.family().api_stages() {
             let all = submap(&pipeline, MetadataKey::HardwareStages.name())?;
             let Some(own) = all.map(|all| submap(all, hardware.key())).transpose()?.flatten() else { continue };
             let stage = out.stage(stage, hardware, own).at(|| stage.name())?;

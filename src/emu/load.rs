@@ -105,7 +105,7 @@ impl LoadedPipeline {
         let registers = named::loaded(&document, gpu)?;
         let pipeline = document.pipeline;
         let mut stages = BTreeMap::new();
-        for (stage, hardware) in gpu.family().hardware_stages().filter_map(|s| Some((*s.api.first()?, s.hardware))) {
+        for (stage, hardware) in gpu.family().api_stages() {
             let all = submap(&pipeline, MetadataKey::HardwareStages.name())?;
             let Some(own) = all.map(|all| submap(all, hardware.key())).transpose()?.flatten() else { continue };
             let symbol = file.symbols().find(|symbol| symbol.name() == Ok(hardware.entry_symbol()));

@@ -110,16 +110,15 @@ impl Prologue<'_> {
     /// EXEC is as many lanes as some bits of the wave's information say.
     fn set_exec(&mut self, bits: Bits) -> Result<()> {
         let (count, mask) = (self.count, self.mask);
+        self.extract(count, WAVE_INFO, bits)?;
         match self.key.wave {
             WaveSize::W32 => {
-                self.extract(count, WAVE_INFO, bits)?;
                 // The shift of the 32-bit form cannot make all 32.
                 self.scalar(Op::SBfmB64, Scalar::Sgpr(mask), &[count.into(), Src::Int(0)]);
                 self.scalar(Op::SMovB32, Scalar::ExecLo, &[mask.into()]);
             }
             WaveSize::W64 => {
                 // The width of a bit field is in bits 16 to 22.
-                self.extract(count, WAVE_INFO, bits)?;
                 self.scalar(Op::SLshlB32, Scalar::Sgpr(count), &[count.into(), Src::Int(16)]);
                 self.scalar(Op::SBfeU64, Scalar::ExecLo, &[Src::Int(-1), count.into()]);
             }

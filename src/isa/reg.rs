@@ -69,7 +69,8 @@ impl Scalar {
         (Self::ExecHi, 127, "exec_hi"),
     ];
 
-    /// Its place among the scalar registers, the same for every GPU. Its number in an operand is [`OperandCodes`](crate::operand_codes::OperandCodes)'.
+    /// Its place among the scalar registers, the same for every GPU. Its number in an operand is of
+    /// [`OperandCodes`](crate::operand_codes::OperandCodes).
     pub fn index(self) -> u8 {
         match self {
             Self::Sgpr(s) => s.number(),

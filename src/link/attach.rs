@@ -78,7 +78,8 @@ impl UnitStage<'_> {
         Ok(())
     }
 
-    /// The number of parts that run one after the other. Only a fragment stage has an epilog of its own, and only a vertex stage one between the stages.
+    /// The number of parts that run one after the other. Only a fragment stage has an epilog of its own, and only a vertex
+    /// stage one between the stages.
     pub(super) fn part_count(&self) -> usize {
         self.body_index() + 1 + usize::from(self.ready.epilog().is_some() || self.epilog().is_some())
     }

@@ -5,7 +5,7 @@ use super::places::{DWORD, MAX_SECTION};
 use dovetail_base::elf::{Elf, Home, Symbol, stt};
 use dovetail_base::error::{Error, Result};
 use dovetail_base::fallible;
-use dovetail_reloc::kind::RelocKind;
+use dovetail_reloc::kind::{Calculation, RelocKind};
 
 /// A function of an object: 0 is the body, the others are in the order of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,18 +38,13 @@ impl Call {
     /// Whether a link can resolve relocations of this kind against code: only distances do not depend on where the loader puts
     /// the code.
     pub(super) fn is_relative(kind: RelocKind) -> bool {
-        match kind {
-            RelocKind::Rel32 | RelocKind::Rel32Lo | RelocKind::Rel32Hi | RelocKind::Rel64 | RelocKind::Rel16 => true,
-            RelocKind::Abs32Lo
-            | RelocKind::Abs32Hi
-            | RelocKind::Abs64
-            | RelocKind::Abs32
-            | RelocKind::SmemOffset
-            | RelocKind::Choice
-            | RelocKind::Table
-            | RelocKind::Join
-            | RelocKind::Optional
-            | RelocKind::Distance => false,
+        match kind.calculation() {
+            Calculation::Relative | Calculation::Branch => true,
+            Calculation::Absolute
+            | Calculation::Offset
+            | Calculation::Choice
+            | Calculation::Table
+            | Calculation::Nothing => false,
         }
     }
 }

@@ -33,8 +33,8 @@ use xxhash_rust::xxh3::xxh3_128;
 pub struct Object {
     pub(super) interface: StageInterface,
     pub(super) notes: PartNotes,
-    /// What the file says of it: the notes of the same part as a primitive shader are made of it.
-    written: Notes,
+    /// Of a part that can also be a primitive shader: what the file says of it, of which its notes as one are made.
+    written: Option<Box<Notes>>,
     /// Those notes, made at the first link that asks for them.
     ngg: OnceLock<Result<PartNotes>>,
     /// The parameters that a vertex body returns.
@@ -108,7 +108,7 @@ impl Object {
         }
         let shape = Shape::new(&isa.words, &code, &patches, removals, &loads).at(at)?;
         let hash = part_hash(bytes);
-        let written = notes.clone();
+        let written = can_be_ngg(&interface).then(|| Box::new(notes.clone()));
         let notes = PartNotes::new(notes, &interface, hash).at(at)?;
         user_data::check(&interface).at(at)?;
         check_prolog(&interface).at(at)?;
@@ -168,7 +168,7 @@ impl Object {
         let hash = part_hash(&code);
         let shape = Shape::whole(Isa::of(interface.target));
         Ok(Self {
-            written: notes.clone(),
+            written: None,
             ngg: OnceLock::new(),
             notes: PartNotes::new(notes, &interface, hash)?,
             interface,
@@ -252,18 +252,22 @@ impl Object {
         if hardware == self.interface.hardware_stage() {
             return Ok(&self.notes);
         }
-        let made = self.ngg.get_or_init(|| PartNotes::of_ngg(&self.written, &self.interface, self.hash));
+        let made = self.ngg.get_or_init(|| {
+            let written = self.written.as_deref().ok_or_else(|| Error::bug("no primitive shader"))?;
+            PartNotes::of_ngg(written, &self.interface, self.hash)
+        });
         made.as_ref().map_err(Error::clone)
     }
 
-    /// Whether it uses scratch memory.
+    /// Whether it uses scratch memory, if it can be a primitive shader.
     pub(super) fn uses_scratch(&self) -> bool {
-        self.written.stage.get(MetadataKey::ScratchMemorySize).unwrap_or(0) > 0
+        let size = self.written.as_deref().and_then(|written| written.stage.get(MetadataKey::ScratchMemorySize));
+        size.is_some_and(|size| size > 0)
     }
 
-    /// Whether it can run as a primitive shader: no wave of vertices has the primitive id.
+    /// Whether it can run as a primitive shader.
     pub(super) fn can_be_ngg(&self) -> bool {
-        self.interface.kind.vertex().is_some_and(|vertex| !vertex.uses_primitive_id)
+        self.written.is_some()
     }
 
     /// The instruction set of its code.
@@ -288,6 +292,11 @@ impl Object {
         names.dedup();
         names
     }
+}
+
+/// Whether a part can run as a primitive shader: no wave of vertices has the primitive id.
+fn can_be_ngg(interface: &StageInterface) -> bool {
+    interface.kind.vertex().is_some_and(|vertex| !vertex.uses_primitive_id)
 }
 
 /// The hash of a part that its pipelines' metadata carries; [`mod@super::pipeline_hash`] says why it need not be strong.

@@ -283,7 +283,7 @@ impl Metadata<'_> {
         };
         let stages = self.stages(report);
         let kind = text(pipeline, ".type");
-        let shape = kind.and_then(|kind| PipelineShape::of_type(self.gpu().family(), kind));
+        let shape = self.shape();
         let found: Vec<Stage> = stages.iter().flat_map(|(s, _)| s.api).copied().collect();
         let right = shape.is_some_and(|shape| shape.stages.iter().eq(stages.iter().map(|(stage, _)| stage)));
         report.require(right, ElfRule::Metadata, || {
@@ -312,6 +312,11 @@ impl Metadata<'_> {
         self.tail(report);
     }
 
+    /// The shape of its type, if it has one that the GPU knows.
+    fn shape(&self) -> Option<&'static PipelineShape> {
+        PipelineShape::of_type(self.gpu().family(), text(&self.document.pipeline, ".type")?)
+    }
+
     fn pipeline_keys(&self, report: &mut VerifyReport) {
         let pipeline = &self.document.pipeline;
         let rule = ElfRule::Metadata;
@@ -325,7 +330,7 @@ impl Metadata<'_> {
         let spill = number(pipeline, ".spill_threshold");
         let fits = spill.is_some_and(|s| s == 0xffff || limit.is_some_and(|l| s < l));
         report.require(fits, rule, || format!(".spill_threshold {spill:?} with .user_data_limit {limit:?}"));
-        let shape = text(pipeline, ".type").and_then(|kind| PipelineShape::of_type(self.gpu().family(), kind));
+        let shape = self.shape();
         for (key, shader) in map(pipeline, ".shaders") {
             let mapped = Stage::ALL.into_iter().find(|s| key.as_str() == Some(s.api_key()));
             let shader = shader.as_map();
@@ -409,6 +414,14 @@ fn registers(pipeline: &Map, family: Family, report: &mut VerifyReport) -> Regis
     out
 }
 
+/// Checks that registers are present.
+fn mandatory(words: &RegisterWords, registers: impl IntoIterator<Item = HardwareRegister>, report: &mut VerifyReport) {
+    for register in registers {
+        report
+            .require(words.get(register).is_some(), ElfRule::MandatoryRegisters, || format!("no {}", register.name()));
+    }
+}
+
 /// Checks the words of every stage.
 fn stage_words(stage: HardwareStage, own: &Map, words: &RegisterWords, facts: &FamilyFacts, report: &mut VerifyReport) {
     let rule = ElfRule::Registers;
@@ -417,10 +430,7 @@ fn stage_words(stage: HardwareStage, own: &Map, words: &RegisterWords, facts: &F
         Ok(fields) => fields,
         Err(e) => return report.add(rule, format!("{name}: {e}")),
     };
-    for register in [fields.vgprs.register(), fields.user_sgpr.register()] {
-        report
-            .require(words.get(register).is_some(), ElfRule::MandatoryRegisters, || format!("no {}", register.name()));
-    }
+    mandatory(words, [fields.vgprs.register(), fields.user_sgpr.register()], report);
     let wave = number(own, ".wavefront_size").and_then(|n| WaveSize::try_from(n).ok());
     report.require(wave.is_some(), ElfRule::Metadata, || format!("{name}: no .wavefront_size"));
     let wave = wave.unwrap_or(WaveSize::W64);
@@ -509,9 +519,7 @@ const PRIMITIVE: [HardwareRegister; 9] = [
 
 /// Checks the words of a primitive shader.
 fn primitive_words(words: &RegisterWords, report: &mut VerifyReport) {
-    for register in PRIMITIVE.into_iter().filter(|register| words.get(*register).is_none()) {
-        report.add(ElfRule::MandatoryRegisters, format!("no {}", register.name()));
-    }
+    mandatory(words, PRIMITIVE, report);
     use vgt_shader_stages_en as en;
     let enabled = [en::PRIMGEN_EN, en::ES_EN, en::VS_EN].map(|field| words.field(field));
     report.require(enabled == [1, 2, 0], ElfRule::Registers, || {
@@ -527,10 +535,7 @@ fn primitive_words(words: &RegisterWords, report: &mut VerifyReport) {
 fn graphics_words(words: &RegisterWords, by_name: bool, report: &mut VerifyReport) {
     // Metadata 3.0 has no name for the stereo mode: drivers that read 3.0 write this register themselves.
     let stereo = (!by_name).then_some(PA_STEREO_CNTL);
-    for register in MANDATORY.into_iter().chain([VGT_SHADER_STAGES_EN, SPI_PS_INPUT_CNTL]).chain(stereo) {
-        report
-            .require(words.get(register).is_some(), ElfRule::MandatoryRegisters, || format!("no {}", register.name()));
-    }
+    mandatory(words, MANDATORY.into_iter().chain([VGT_SHADER_STAGES_EN, SPI_PS_INPUT_CNTL]).chain(stereo), report);
     let rule = ElfRule::Registers;
     let present = |n: &u32| words.get(SPI_PS_INPUT_CNTL.nth(*n)).is_some();
     let controls = (0..32).take_while(present).count() as u32;

@@ -100,7 +100,7 @@ pub(super) fn pre_rasterization(
     let slots = facts.slots.max(last.exported_params);
     let family = words.family();
     if hardware.runs_primitives() {
-        words.set(VGT_GS_OUT_PRIM_TYPE, ngg::output_primitive(family, facts.state.raster.primitive)?)?;
+        words.set_field(vgt_gs_out_prim_type::OUTPRIM_TYPE, facts.state.raster.primitive.number())?;
     }
     if slots > spi_vs_out_config::VS_EXPORT_COUNT.max(family) + 1 {
         return Err(Error::malformed(format!("{slots} parameter slots")));

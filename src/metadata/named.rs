@@ -6,8 +6,8 @@
 
 use super::document::{Document, Map, get, set, submap};
 use super::named_fields::{
-    ATTRIBUTE, COMPUTE, COVERAGE, COVERAGES, GROUPS, NGG_GROUPS, NGG_SCALARS, NamedField, PRIMITIVE, PRIMITIVE_TYPE,
-    PRIMITIVE_TYPES, SCALARS, SELECTED, SPRITE, SPRITE_ENA, SPRITE_SELECTORS, stage_fields,
+    ATTRIBUTE, COMPUTE, COVERAGE, COVERAGES, GROUPS, Group, NGG_GROUPS, NGG_SCALARS, NamedField, PRIMITIVE,
+    PRIMITIVE_TYPE, PRIMITIVE_TYPES, SCALARS, SELECTED, SPRITE, SPRITE_ENA, SPRITE_SELECTORS, stage_fields,
 };
 use super::registers::*;
 use super::user_data::pal::NOT_MAPPED;
@@ -115,19 +115,22 @@ pub fn from_registers(document: &Document, gpu: Gpu) -> Result<Document> {
     Ok(Document { version: Some(VERSION), pipeline })
 }
 
+/// Sets nested maps of fields.
+fn set_groups(out: &mut Map, groups: &[Group], words: &RegisterWords) {
+    for group in groups {
+        set(out, group.name, Value::Map(fields(group.fields.iter().copied(), words)));
+    }
+}
+
 fn graphics(words: &RegisterWords, attributes: Vec<Value>) -> Map {
     let mut out = Map::new();
-    for group in GROUPS {
-        set(&mut out, group.name, Value::Map(fields(group.fields.iter().copied(), words)));
-    }
+    set_groups(&mut out, GROUPS, words);
     out.extend(fields(SCALARS.iter().copied(), words));
     let name = |names: &[&'static str], field| -> Value {
         names.get(words.field(field) as usize).copied().unwrap_or("None").into()
     };
     if words.get(SPI_SHADER_PGM_RSRC1_GS).is_some() {
-        for group in NGG_GROUPS {
-            set(&mut out, group.name, Value::Map(fields(group.fields.iter().copied(), words)));
-        }
+        set_groups(&mut out, NGG_GROUPS, words);
         out.extend(fields(NGG_SCALARS.iter().copied(), words));
         let (key, field) = PRIMITIVE_TYPE;
         set(&mut out, PRIMITIVE, Value::Map(vec![(key.into(), name(&PRIMITIVE_TYPES, field))]));
@@ -211,36 +214,19 @@ pub fn registers(document: &Document, gpu: Gpu) -> Result<RegisterWords> {
 }
 
 fn read_graphics(out: &mut RegisterWords, graphics: &Map) -> Result<()> {
-    for group in GROUPS {
-        let Some(map) = submap(graphics, group.name)? else { continue };
-        for field in group.fields {
-            put(out, map, *field)?;
-        }
-    }
+    put_groups(out, graphics, GROUPS)?;
     for field in SCALARS {
         put(out, graphics, *field)?;
     }
-    let mut name = |names: &[&str], map: &Map, (key, field): NamedField| -> Result<()> {
-        let found = get(map, key).and_then(Value::as_str).and_then(|name| names.iter().position(|n| *n == name));
-        let number = found.ok_or_else(|| Error::malformed(format!("metadata: PAL has no name {key}")))?;
-        out.set_field(field, number as u32)
-    };
     if let Some(map) = submap(graphics, SPRITE)? {
-        SPRITE_SELECTORS.iter().try_for_each(|field| name(&SELECTED, map, *field))?;
-    }
-    let primitive = submap(graphics, PRIMITIVE)?;
-    if let Some(map) = primitive {
-        name(&PRIMITIVE_TYPES, map, PRIMITIVE_TYPE)?;
-    }
-    name(&COVERAGES, graphics, COVERAGE)?;
-    if let Some(map) = submap(graphics, SPRITE)? {
+        SPRITE_SELECTORS.iter().try_for_each(|field| put_name(out, map, *field, &SELECTED))?;
         put(out, map, SPRITE_ENA)?;
     }
-    if primitive.is_some() {
-        for group in NGG_GROUPS {
-            let Some(map) = submap(graphics, group.name)? else { continue };
-            group.fields.iter().try_for_each(|field| put(out, map, *field))?;
-        }
+    put_name(out, graphics, COVERAGE, &COVERAGES)?;
+    // Only primitive shaders have it.
+    if let Some(map) = submap(graphics, PRIMITIVE)? {
+        put_name(out, map, PRIMITIVE_TYPE, &PRIMITIVE_TYPES)?;
+        put_groups(out, graphics, NGG_GROUPS)?;
         NGG_SCALARS.iter().try_for_each(|field| put(out, graphics, *field))?;
     }
     let list = |key: &str| get(graphics, key).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -254,6 +240,22 @@ fn read_graphics(out: &mut RegisterWords, graphics: &Map) -> Result<()> {
         nth(ATTRIBUTE, n).try_for_each(|field| put(out, &map, field))?;
     }
     Ok(())
+}
+
+/// Adds the fields of nested maps.
+fn put_groups(out: &mut RegisterWords, graphics: &Map, groups: &[Group]) -> Result<()> {
+    for group in groups {
+        let Some(map) = submap(graphics, group.name)? else { continue };
+        group.fields.iter().try_for_each(|field| put(out, map, *field))?;
+    }
+    Ok(())
+}
+
+/// Adds a field whose value is one of these names.
+fn put_name(out: &mut RegisterWords, map: &Map, (key, field): NamedField, names: &[&str]) -> Result<()> {
+    let found = get(map, key).and_then(Value::as_str).and_then(|name| names.iter().position(|n| *n == name));
+    let number = found.ok_or_else(|| Error::malformed(format!("metadata: PAL has no name {key}")))?;
+    out.set_field(field, number as u32)
 }
 
 /// Adds a named field to its word, if the family has it; one that is absent is 0.
@@ -323,9 +325,13 @@ pub fn named_bits(register: HardwareRegister, gpu: Gpu) -> u32 {
     let of = |field: Field| if field.register() == register { field.mask(family) } else { 0 };
     let all = |list: &[NamedField]| list.iter().fold(0, |all, (_, field)| all | of(*field));
     let first = register.info().map(|info| info.first);
-    let mut out = GROUPS.iter().fold(0, |out, group| out | all(group.fields));
-    out |= NGG_GROUPS.iter().fold(0, |out, group| out | all(group.fields)) | all(NGG_SCALARS) | all(&[PRIMITIVE_TYPE]);
-    out |= all(SCALARS) | all(COMPUTE) | all(&SPRITE_SELECTORS) | all(&[SPRITE_ENA, COVERAGE]);
+    let mut out = GROUPS.iter().chain(NGG_GROUPS).fold(0, |out, group| out | all(group.fields));
+    out |= all(NGG_SCALARS)
+        | all(&[PRIMITIVE_TYPE])
+        | all(SCALARS)
+        | all(COMPUTE)
+        | all(&SPRITE_SELECTORS)
+        | all(&[SPRITE_ENA, COVERAGE]);
     out |= of(compute_pgm_rsrc2::LDS_SIZE) | POSITION_FORMATS.into_iter().fold(0, |all, field| all | of(field));
     for stage in stages_of(gpu) {
         out |= all(stage_fields(stage));

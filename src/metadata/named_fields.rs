@@ -36,6 +36,19 @@ const fn inputs(of: Field) -> [NamedField; 16] {
     ]
 }
 
+const STAGES_EN: &str = ".vgt_shader_stages_en";
+/// Its fields; only primitive shaders have the last one. The local-shader stage is a boolean: its second bit has no use here.
+const ENABLES: &[NamedField] = &[
+    (".ls_stage_en", vgt_shader_stages_en::LS_EN.bits(0, 1)),
+    (".hs_stage_en", vgt_shader_stages_en::HS_EN),
+    (".es_stage_en", vgt_shader_stages_en::ES_EN),
+    (".gs_stage_en", vgt_shader_stages_en::GS_EN),
+    (".vs_stage_en", vgt_shader_stages_en::VS_EN),
+    (".primgen_en", vgt_shader_stages_en::PRIMGEN_EN),
+    (".max_primgroup_in_wave", vgt_shader_stages_en::MAX_PRIMGRP_IN_WAVE),
+    (".primgen_passthru_en", vgt_shader_stages_en::PRIMGEN_PASSTHRU_EN),
+];
+
 pub(super) const GROUPS: &[Group] = &[
     Group {
         name: ".pa_cl_clip_cntl",
@@ -105,17 +118,11 @@ pub(super) const GROUPS: &[Group] = &[
         ],
     },
     Group {
-        name: ".vgt_shader_stages_en",
-        // The local-shader stage is a boolean; its second bit has no use here.
-        fields: &[
-            (".ls_stage_en", vgt_shader_stages_en::LS_EN.bits(0, 1)),
-            (".hs_stage_en", vgt_shader_stages_en::HS_EN),
-            (".es_stage_en", vgt_shader_stages_en::ES_EN),
-            (".gs_stage_en", vgt_shader_stages_en::GS_EN),
-            (".vs_stage_en", vgt_shader_stages_en::VS_EN),
-            (".primgen_en", vgt_shader_stages_en::PRIMGEN_EN),
-            (".max_primgroup_in_wave", vgt_shader_stages_en::MAX_PRIMGRP_IN_WAVE),
-        ],
+        name: STAGES_EN,
+        fields: match ENABLES.split_last() {
+            Some((_, all)) => all,
+            None => &[],
+        },
     },
     Group { name: ".ia_multi_vgt_param", fields: &[(".primgroup_size", ia_multi_vgt_param::PRIMGROUP_SIZE)] },
     Group {
@@ -199,19 +206,7 @@ pub(super) const GROUPS: &[Group] = &[
 
 /// Of primitive shaders, in addition to [`GROUPS`], or in place of one of the same name.
 pub(super) const NGG_GROUPS: &[Group] = &[
-    Group {
-        name: ".vgt_shader_stages_en",
-        fields: &[
-            (".ls_stage_en", vgt_shader_stages_en::LS_EN.bits(0, 1)),
-            (".hs_stage_en", vgt_shader_stages_en::HS_EN),
-            (".es_stage_en", vgt_shader_stages_en::ES_EN),
-            (".gs_stage_en", vgt_shader_stages_en::GS_EN),
-            (".vs_stage_en", vgt_shader_stages_en::VS_EN),
-            (".primgen_en", vgt_shader_stages_en::PRIMGEN_EN),
-            (".primgen_passthru_en", vgt_shader_stages_en::PRIMGEN_PASSTHRU_EN),
-            (".max_primgroup_in_wave", vgt_shader_stages_en::MAX_PRIMGRP_IN_WAVE),
-        ],
-    },
+    Group { name: STAGES_EN, fields: ENABLES },
     Group {
         name: ".vgt_gs_mode",
         fields: &[

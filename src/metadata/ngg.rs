@@ -7,8 +7,6 @@ use super::interface::{StageInterface, VertexInterface};
 use super::part_notes::vgpr_comp_cnt;
 use super::registers::*;
 use dovetail_base::error::Result;
-use dovetail_base::target::Family;
-use dovetail_state::PrimitiveKind;
 
 /// Vertices, and primitives, of a group.
 const GROUP: u32 = 128;
@@ -85,12 +83,4 @@ pub(super) fn registers(words: &mut RegisterWords, interface: &StageInterface, v
 /// Whether the hardware loads the instance id: the body reads it, or a prolog may.
 pub fn has_instance_id(interface: &StageInterface, vertex: &VertexInterface) -> bool {
     vgpr_comp_cnt(interface, vertex.vgpr_comp_cnt) == rsrc1_vs::VGPR_COMP_CNT.max(interface.target.family())
-}
-
-/// `VGT_GS_OUT_PRIM_TYPE` for this kind of primitives.
-///
-/// # Errors
-/// A bug: the family lacks the field.
-pub(super) fn output_primitive(family: Family, kind: PrimitiveKind) -> Result<u32> {
-    vgt_gs_out_prim_type::OUTPRIM_TYPE.put(family, 0, kind.number())
 }

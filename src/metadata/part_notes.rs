@@ -41,7 +41,7 @@ impl PartNotes {
     /// # Errors
     /// As [`Self::new`].
     pub fn of_ngg(notes: &Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<Self> {
-        let notes = Notes { registers: ngg::moved(&notes.registers)?, ..notes.clone() };
+        let notes = Notes { pipeline: notes.pipeline, stage: notes.stage, registers: ngg::moved(&notes.registers)? };
         Self::on(HardwareStage::Gs, notes, interface, hash)
     }
 

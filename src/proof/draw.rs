@@ -362,7 +362,7 @@ impl<'a> Pair<'a> {
         let nothing = |why: Error| Failed::from((Fate::ProvesNothing, why.to_string()));
         let limits = RunLimits { instructions: tools.budget.emulated, ..RunLimits::default() };
         let (mut runs, mut executed) = (Vec::new(), Vec::new());
-        for (route, elf) in pipelines.elfs.iter().filter(|(route, _)| pipelines.applies(route, inputs)) {
+        for (route, elf) in pipelines.elfs_for(inputs) {
             let ran = pipelines.run(elf, inputs, limits);
             let strict = Options { strict: true, ..self.options() };
             let ran = ran.map_err(|why| unfinished(route, &why, || self.interpret_with(strict, inputs, tools)))?;

@@ -89,10 +89,11 @@ impl Pipelines {
         Ok(Self { state, elfs, not_linked })
     }
 
-    /// Whether the ELF of a route can run with these inputs: that of a primitive shader is for one kind of primitives.
-    pub fn applies(&self, route: &str, inputs: &Inputs) -> bool {
+    /// Routes and ELFs that can run with these inputs: a primitive shader is for one kind of primitives.
+    pub fn elfs_for(&self, inputs: &Inputs) -> impl Iterator<Item = &(&'static str, Vec<u8>)> {
         let kind = inputs.draw.as_ref().map(|draw| draw.topology.kind());
-        route != NGG || kind.is_none_or(|kind| kind == self.state.raster.primitive)
+        let other_kind = kind.is_some_and(|kind| kind != self.state.raster.primitive);
+        self.elfs.iter().filter(move |(route, _)| *route != NGG || !other_kind)
     }
 
     /// Runs one of the ELFs on the emulator.

@@ -93,7 +93,7 @@ impl Runner {
         let undefined = self.undefined(inputs);
         let mut pixels = pixels(inputs, (&places, &undefined), &expected, &edges)?;
         let (mut routes, mut with_interpreter) = (Vec::new(), true);
-        for (name, elf) in self.pipelines.elfs.iter().filter(|(name, _)| self.pipelines.applies(name, inputs)) {
+        for (name, elf) in self.pipelines.elfs_for(inputs) {
             let answer =
                 match self.pipelines.run(elf, inputs, RunLimits { instructions: EMULATED, ..RunLimits::default() }) {
                     Ok(left) => {

@@ -67,7 +67,7 @@ impl Cost {
         let pipeline = Document::parse(note::metadata(notes.data)?)?.pipeline;
         let all = submap(&pipeline, MetadataKey::HardwareStages.name())?;
         let mut stages = Vec::new();
-        for (stage, hardware) in target.family().hardware_stages().filter_map(|s| Some((*s.api.first()?, s.hardware))) {
+        for (stage, hardware) in target.family().api_stages() {
             let own = all.map(|all| submap(all, hardware.key())).transpose()?.flatten();
             let Some(own) = own else { continue };
             let number =

@@ -17,5 +17,6 @@ mod service_double;
 mod toolchain;
 
 use dovetail_testing as support;
+
 #[global_allocator]
 static COUNTING: alloc::Counting = alloc::Counting;

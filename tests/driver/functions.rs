@@ -1,6 +1,7 @@
 //! Several functions in one part: what the body calls is linked after the parts that run one after the other, and the calls reach
 //! it in both placements.
 
+use crate::by_hand::assemble;
 use crate::link_support::{self, vertex};
 use dovetail::compile::backend::{FunctionSymbol, MachineCode, Patch, PatchTarget};
 use dovetail::compile::unlinked;
@@ -14,7 +15,6 @@ use dovetail::metadata::schema::MetadataKey;
 use dovetail::reloc::kind::RelocKind;
 use dovetail::state::{BindingLayout, PipelineState, SetLayout};
 use dovetail::target::{Gpu, Stage, WaveSize};
-use dovetail_testing::tool;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 
 /// Where the low and the high half of a distance go; their addends are the distances of the literals from the address that
@@ -51,13 +51,8 @@ const INNER: &str = "
     v_add_nc_u32 v3, 100, v3
     s_setpc_b64 s[18:19]";
 
-/// The words of a text; `None` if there is no assembler.
 fn words(text: &str) -> Option<Vec<u32>> {
-    let args = ["-arch=amdgcn", "-mcpu=gfx1030", "-mattr=+wavefrontsize32", "-filetype=obj"];
-    let bytes = tool("functions", "llvm-mc-19")?.run(&args, text.as_bytes());
-    let file = object::File::parse(&*bytes).expect("an object");
-    let data = file.section_by_name(".text").expect("code").data().expect("bytes");
-    Some(data.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    assemble("functions", WaveSize::W32, text).map(|assembled| assembled.words)
 }
 
 /// Machine code of functions, each with the number of the one that it calls.
@@ -133,7 +128,6 @@ fn functions_of_a_part_call_each_other() {
     }
 }
 
-/// The distances that the `s_add_u32` of a part has, from the address before it, with where the part's functions are.
 #[test]
 fn a_function_comes_after_the_parts_that_run() {
     let [Some(inner), Some(body)] =

@@ -2,6 +2,8 @@
 
 #[path = "../support/alloc.rs"]
 mod alloc;
+#[path = "../support/by_hand.rs"]
+mod by_hand;
 #[cfg(feature = "sled")]
 mod damaged_stores;
 mod fitted;
@@ -23,6 +25,8 @@ mod robust;
 #[cfg(feature = "sled")]
 mod stores;
 mod verify;
+
+use dovetail_testing as support;
 
 #[global_allocator]
 static COUNTING: alloc::Counting = alloc::Counting;

@@ -84,7 +84,7 @@ fn agrees(
     if expected[0][4 * LANES as usize..].iter().all(|byte| *byte == 0) {
         return Err(Error::bug("nothing was computed"));
     }
-    for (route, elf) in pipelines.elfs.iter().filter(|(route, _)| pipelines.applies(route, &inputs)) {
+    for (route, elf) in pipelines.elfs_for(&inputs) {
         let ran = pipelines.run(elf, &inputs, RunLimits { instructions: LIMIT, ..RunLimits::default() })?;
         let words = |bytes: &[u8]| {
             bytes.chunks(4).map(|b| u32::from_le_bytes(b.try_into().unwrap_or_default())).collect::<Vec<_>>()

@@ -10,7 +10,6 @@ use crate::chosen::ChosenCompiler;
 use crate::support::root;
 use crate::vulkan::{Lavapipe, Shader};
 use dovetail::cache::{Cache, MemoryStore};
-use dovetail::check::Severity;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::emu::inputs::{BlendFactor, Inputs, TargetAttachment};
@@ -236,8 +235,7 @@ impl Scene {
                 let report = verify(&elf).unwrap_or_else(|e| panic!("{name}: {e}"));
                 assert!(report.is_ok(), "{name}: {:?}", report.violations);
                 let code = dovetail::check::check(&elf).unwrap_or_else(|e| panic!("{name}: {e}"));
-                let errors: Vec<_> =
-                    code.findings.iter().filter(|found| found.rule.severity() == Severity::Error).collect();
+                let errors: Vec<_> = code.errors().collect();
                 assert!(errors.is_empty(), "{name}: {errors:#?}");
                 let expected = run(&before, None);
                 for group in [None, Some(1), Some(29), Some(256)] {

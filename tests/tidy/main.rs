@@ -10,10 +10,9 @@ mod documents;
 mod imports;
 mod keys;
 mod resolve;
-#[path = "../../build/sources.rs"]
-mod sources;
 mod stages;
 mod tree;
 mod types;
 
+use dovetail_build::sources;
 use dovetail_testing as support;

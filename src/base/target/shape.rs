@@ -100,6 +100,11 @@ impl Family {
             .filter_map(move |(n, stage)| (!stages().take(n).any(|other| other == stage)).then_some(stage))
     }
 
+    /// [`Self::hardware_stages`], each with the first API stage that it runs.
+    pub fn api_stages(self) -> impl Iterator<Item = (Stage, HardwareStage)> {
+        self.hardware_stages().filter_map(|stage| Some((*stage.api.first()?, stage.hardware)))
+    }
+
     /// The first stage of the table that runs an API stage. This does not compile if no shape has one.
     const fn find(self, api: Stage) -> ShapeStage {
         let shapes = self.shapes();

@@ -448,12 +448,10 @@ impl Shaders for MachineShaders<'_> {
         ids: &[VertexId],
         corners: &[[usize; 3]],
         kind: PrimitiveKind,
-    ) -> Result<AssembledPrimitives> {
-        let stage = self.pipeline.stages.get(&Stage::Vertex).ok_or_else(|| Error::bug("no vertex stage"))?.clone();
-        if stage.hardware.runs_primitives() {
-            return self.primitive_shader(&stage, ids, corners, kind).map_err(|e| e.at("vertex"));
-        }
-        Ok((self.vertices(ids)?, (0..).zip(corners.iter().copied()).collect()))
+    ) -> Result<Option<AssembledPrimitives>> {
+        let stage = self.pipeline.stages.get(&Stage::Vertex).filter(|stage| stage.hardware.runs_primitives()).cloned();
+        let made = stage.map(|stage| self.primitive_shader(&stage, ids, corners, kind)).transpose();
+        made.map_err(|e| e.at("vertex"))
     }
 
     fn fragments(&mut self, vertices: &[Vertex], primitives: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>> {
