@@ -3,47 +3,104 @@
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
+use dovetail_base::target::WaveSize;
 use dovetail_isa::instruction::Fields;
-use dovetail_isa::{Format, Hazard, Op, Traits};
+use dovetail_isa::{Event, Format, Hazard, Isa, Op, Seen, Traits};
+use std::collections::BTreeMap;
 
-/// Wait states since the last instruction of those that begin a hazard, and its offset.
+/// The earlier instructions of a hazard that a later one may still harm.
 #[derive(Clone)]
-struct Since {
+struct Open {
     hazard: &'static Hazard,
-    states: u8,
-    at: u32,
+    isa: &'static Isa,
+    wave: WaveSize,
+    /// By offset of the earlier instruction.
+    begun: BTreeMap<u32, Since>,
 }
 
-impl Flow for Since {
+/// What was executed after an earlier instruction, on the way where that is the least.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Since {
+    /// Wait states.
+    states: u8,
+    /// What has to come between.
+    through: bool,
+    /// Scalar registers that it reads.
+    reads: u128,
+}
+
+impl Flow for Open {
     fn step(&mut self, step: &Step) {
-        if step.is(self.hazard.first) {
-            (self.states, self.at) = (0, step.at);
-        } else if matches!(step.inst.fields, Fields::Vector(_) | Fields::Interp(_)) || step.is(Traits::WAITS) {
-            self.states = self.hazard.states;
-        } else {
-            let states = if step.op() == Op::SNop { step.imm().min(15) as u8 + 1 } else { 1 };
-            self.states = self.states.saturating_add(states).min(self.hazard.states);
+        let seen = Seen::new(self.isa, self.wave, &step.inst);
+        let waited = if step.op() == Op::SNop { step.imm().min(15) as u8 + 1 } else { 1 };
+        if self.hazard.ended.iter().any(|event| seen.is(*event)) {
+            self.begun.clear();
+        }
+        let crossed = self.hazard.through.is_some_and(|event| seen.is(event));
+        for since in self.begun.values_mut() {
+            since.states = since.states.saturating_add(waited);
+            since.through |= crossed;
+        }
+        if let Some(most) = self.hazard.states {
+            self.begun.retain(|_, since| since.states < most);
+        }
+        // Where neither its registers nor its time matter, one is as good as all.
+        let counts = self.hazard.overwrites || self.hazard.states.is_some() || self.begun.is_empty();
+        if counts && seen.is(self.hazard.first) {
+            let through = self.hazard.through.is_none();
+            self.begun.insert(step.at, Since { states: 0, through, reads: step.effects.reads.scalar_bits() });
         }
     }
 
     fn join(&mut self, other: &Self) -> bool {
-        let younger = other.states < self.states;
-        if younger {
-            *self = other.clone();
+        let mut changed = false;
+        for (at, theirs) in &other.begun {
+            let mine = self.begun.entry(*at).or_insert_with(|| {
+                changed = true;
+                *theirs
+            });
+            let both = Since {
+                states: mine.states.min(theirs.states),
+                through: mine.through || theirs.through,
+                reads: theirs.reads,
+            };
+            changed |= both != *mine;
+            *mine = both;
         }
-        younger
+        changed
     }
 }
 
-/// Reports invalid clauses, and instructions too close to an earlier one.
-pub(super) fn check(graph: &Graph, reporter: &mut Reporter<'_>) {
+impl Open {
+    /// The offset of an earlier instruction that this one comes too soon after.
+    fn harmed_by(&self, step: &Step) -> Option<u32> {
+        if !Seen::new(self.isa, self.wave, &step.inst).is(self.hazard.second) {
+            return None;
+        }
+        let written = step.effects.writes.scalar_bits();
+        let harmed = |since: &Since| since.through && (!self.hazard.overwrites || written & since.reads != 0);
+        self.begun.iter().find(|(_, since)| harmed(since)).map(|(at, _)| *at)
+    }
+}
+
+/// Reports invalid clauses, instructions too close to an earlier one, and branches that go astray.
+pub(super) fn check(graph: &Graph, wave: WaveSize, reporter: &mut Reporter<'_>) {
     for hazard in graph.isa.hazards {
-        let what = format!("fewer than {} wait states after", hazard.states);
-        forwards(graph, Since { hazard, states: hazard.states, at: 0 }, |before, step| {
-            if step.op() == hazard.second && before.states < hazard.states {
-                reporter.early(CodeRule::Hazard, step, None, Some(before.at), &what);
+        let what = match hazard.states {
+            Some(states) => format!("{}: fewer than {states} wait states after", hazard.name),
+            None => format!("{}: not kept apart from", hazard.name),
+        };
+        let entry = Open { hazard, isa: graph.isa, wave, begun: BTreeMap::new() };
+        forwards(graph, entry, |before, step| {
+            if let Some(at) = before.harmed_by(step) {
+                reporter.early(CodeRule::Hazard, step, None, Some(at), &what);
             }
         });
+    }
+    if let Some(bad) = graph.isa.words.bad_distance {
+        for step in graph.steps.iter().filter(|step| step.is(Traits::BRANCH) && step.imm() == bad) {
+            reporter.add(CodeRule::Hazard, step.at, format!("a branch of {bad:#x} dwords goes astray"));
+        }
     }
     let most = graph.isa.limits.clause as usize;
     for block in &graph.blocks {
@@ -52,12 +109,25 @@ pub(super) fn check(graph: &Graph, reporter: &mut Reporter<'_>) {
             let count = usize::from(step.imm() & 63) + 1;
             let inside = steps.iter().skip(n + 1).filter(|s| s.op() != Op::SNop).take(count);
             let kinds: Vec<Option<u8>> = inside.map(clause_kind).collect();
+            let inside = steps.iter().skip(n + 1).take(count);
+            if !graph.isa.limits.addresses_in_clauses && inside.clone().any(|step| apart(graph.isa, wave, step)) {
+                reporter.add(
+                    CodeRule::Clause,
+                    step.at,
+                    "an image access with separate addresses in a clause".to_owned(),
+                );
+            }
             let whole = kinds.len() == count && kinds.iter().all(|kind| kind.is_some() && Some(kind) == kinds.first());
             if !whole || count > most {
                 reporter.add(CodeRule::Clause, step.at, format!("{count} instructions of one kind have to follow"));
             }
         }
     }
+}
+
+/// Whether it is an image access with separate addresses.
+fn apart(isa: &'static Isa, wave: WaveSize, step: &Step) -> bool {
+    Seen::new(isa, wave, &step.inst).is(Event::SeparateAddresses)
 }
 
 /// Kind of clause that an instruction may be in.

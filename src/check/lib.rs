@@ -12,7 +12,7 @@
 //!     ├ meet       lanes that do not reconverge where paths join
 //!     ├ empty_loops  loops that a wave goes around with EXEC = 0
 //!     ├ exports    undeclared or missing exports, and a last one with `done`
-//!     ├ hazards    clauses, and hazards that gfx10.3 does not interlock
+//!     ├ hazards    clauses, and hazards that the hardware does not interlock
 //!     └ limits     registers, LDS and scratch beyond the declarations; operands that the hardware does not accept
 //! ```
 //!
@@ -72,7 +72,7 @@ pub fn check(bytes: &[u8]) -> Result<CodeReport> {
         meet::check(&graph, stage, &mut reporter);
         empty_loops::check(&graph, stage.wave, &mut reporter);
         exports::check(&graph, &code, stage, &mut reporter);
-        hazards::check(&graph, &mut reporter);
+        hazards::check(&graph, stage.wave, &mut reporter);
         limits::check(&graph, stage, &mut reporter);
         report.stages.push(StageReport {
             stage: stage.stage,

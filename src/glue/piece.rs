@@ -3,7 +3,7 @@
 use dovetail_base::error::{Error, Result};
 use dovetail_base::target::WaveSize;
 use dovetail_isa as isa;
-use dovetail_isa::{Counter, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr, WaitCounts};
+use dovetail_isa::{Counter, HazardState, HazardWatch, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr, WaitCounts};
 use serde::{Deserialize, Deserializer, Serialize};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -53,12 +53,15 @@ pub(super) struct Skip {
     op: Op,
     /// Number of dwords up to its end.
     end: usize,
+    /// What it takes to its target.
+    open: HazardState,
 }
 
 /// Records the instructions of a piece.
 pub(super) struct Recorder {
     pub(super) isa: &'static Isa,
     dwords: Vec<u32>,
+    hazards: HazardWatch,
     /// Why the first instruction without an encoding has none.
     failed: Option<Error>,
     sgprs: u32,
@@ -67,13 +70,19 @@ pub(super) struct Recorder {
 
 impl Recorder {
     pub(super) fn new(isa: &'static Isa) -> Self {
-        Self { isa, dwords: Vec::with_capacity(DWORDS), failed: None, sgprs: 0, vgprs: 0 }
+        // Glue uses no lane masks, the only operands that depend on the wave size.
+        let hazards = HazardWatch::new(isa, WaveSize::W64);
+        Self { isa, dwords: Vec::with_capacity(DWORDS), hazards, failed: None, sgprs: 0, vgprs: 0 }
     }
 
     pub(super) fn push(&mut self, inst: Instruction) {
-        // Glue uses no lane masks, the only operands that depend on the wave size.
-        let encoded = isa::encode(self.isa, WaveSize::W64, &inst, &mut self.dwords);
-        self.failed = self.failed.take().or(encoded.err());
+        let Self { isa, dwords, hazards, failed, .. } = self;
+        let mut write = |inst: &Instruction| {
+            let encoded = isa::encode(isa, WaveSize::W64, inst, dwords);
+            *failed = failed.take().or(encoded.err());
+        };
+        hazards.pass(&inst, &mut |remedy| write(&remedy));
+        write(&inst);
     }
 
     /// The register with this number; records its use.
@@ -111,12 +120,13 @@ impl Recorder {
     /// Begins a branch, to where [`Self::land`] is called.
     pub(super) fn branch(&mut self, op: Op) -> Skip {
         self.push(Instruction::program(self.isa, op, 0));
-        Skip { op, end: self.dwords.len() }
+        Skip { op, end: self.dwords.len(), open: self.hazards.state }
     }
 
     /// The target of a branch is here.
     pub(super) fn land(&mut self, skip: Skip) -> Result<()> {
-        let Skip { op, end } = skip;
+        let Skip { op, end, open } = skip;
+        self.hazards.state.join(&open);
         let distance = u16::try_from(self.dwords.len().saturating_sub(end)).map_err(|_| Error::bug("a long branch"))?;
         let mut word = Vec::with_capacity(1);
         isa::encode(self.isa, WaveSize::W64, &Instruction::program(self.isa, op, distance), &mut word)?;
@@ -136,7 +146,16 @@ impl Recorder {
         self.push(Instruction::program(self.isa, Op::SEndpgm, 0));
     }
 
-    pub(super) fn finish(self, symbol: &'static str, attach: Attach) -> Result<GluePiece> {
+    pub(super) fn finish(mut self, symbol: &'static str, attach: Attach) -> Result<GluePiece> {
+        match attach {
+            // A body assumes that nothing is open where it begins.
+            Attach::Before => {
+                let mut open = SmallVec::<[Instruction; 4]>::new();
+                self.hazards.settle(&mut |remedy| open.push(remedy));
+                open.into_iter().for_each(|inst| self.push(inst));
+            }
+            Attach::After | Attach::Alone => {}
+        }
         if let Some(error) = self.failed {
             return Err(error);
         }

@@ -129,6 +129,9 @@ impl<S: 'static> Assembler<S> {
     /// # Errors
     /// Unsupported: a branch over more than 32,767 dwords. A bug of the caller: a label that is not placed.
     pub fn finish(mut self) -> Result<Assembled<S>> {
+        while let Some(at) = self.astray() {
+            self.lengthen(at);
+        }
         let mut branches = List::default();
         for (at, label) in &self.branches {
             let place = self.labels.get(label.0).copied().flatten();
@@ -144,6 +147,28 @@ impl<S: 'static> Assembler<S> {
             branches.push([byte_offset(*at)?, byte_offset(place)?]);
         }
         Ok(Assembled { dwords: self.dwords, relocations: self.relocations, branches })
+    }
+
+    /// A branch with the distance that the hardware takes for another.
+    fn astray(&self) -> Option<usize> {
+        let bad = usize::from(self.isa.words.bad_distance?);
+        let place = |label: &Label| self.labels.get(label.0).copied().flatten();
+        let wrong = |(at, label): &&(usize, Label)| place(label) == Some(at + 1 + bad);
+        self.branches.iter().find(wrong).map(|(at, _)| *at)
+    }
+
+    /// Puts an `s_nop` after a branch. Only code after it moves, so that the branch gets longer.
+    fn lengthen(&mut self, at: usize) {
+        let after = at + 1;
+        let mut dwords = List::default();
+        dwords.extend_from_slice(&self.dwords[..after]);
+        dwords.push(self.isa.words.nop);
+        dwords.extend_from_slice(&self.dwords[after..]);
+        self.dwords = dwords;
+        self.labels.iter_mut().flatten().filter(|place| **place >= after).for_each(|place| *place += 1);
+        self.branches.iter_mut().filter(|(place, _)| *place >= after).for_each(|(place, _)| *place += 1);
+        let begin = 4 * after as u32;
+        self.relocations.iter_mut().filter(|reloc| reloc.offset >= begin).for_each(|reloc| reloc.offset += 4);
     }
 }
 

@@ -178,13 +178,20 @@ impl Collector {
         if self.is(Traits::INVALIDATES) {
             return;
         }
-        if !self.is(Traits::TIMER) {
+        if !self.is(Traits::NO_ADDRESS) {
             self.out.reads.scalars(f.base, if self.is(Traits::DESCRIPTOR) { 4 } else { 2 });
             if let Some(soffset) = f.soffset {
                 self.out.reads.scalars(soffset, 1);
             }
         }
-        self.out.writes.scalars(f.data, self.entry.dst.first().map_or(0, |kind| kind.registers()));
+        let registers = |kinds: &[OperandKind]| kinds.first().map_or(0, |kind| kind.registers());
+        self.out.writes.scalars(f.data, registers(self.entry.dst));
+        self.out.reads.scalars(f.data, registers(self.entry.src));
+        if self.is(Traits::ATOMIC) && f.cache.glc {
+            // The comparator of a compare-and-swap is not returned.
+            let halved = if self.is(Traits::COMPARES) { 2 } else { 1 };
+            self.out.writes.scalars(f.data, registers(self.entry.src) / halved);
+        }
         self.out.access = CountedAccess::ScalarMemory;
     }
 

@@ -5,13 +5,14 @@
 use super::cache::{self, CacheRules};
 use super::counters::{self, WaitLayout};
 use super::hazards::{self, Hazard};
+use super::instruction::Addresses;
 use super::layout::{self, Layout};
 use super::link_words::LinkWords;
 use super::operand_codes::OperandCodes;
 use super::sampling::SamplingTable;
 use super::tables::{self, ABSENT, long_number};
 use super::{Format, Op, OpcodeRow, Traits};
-use dovetail_base::target::{Family, FamilyFacts, Gpu};
+use dovetail_base::target::{Family, FamilyFacts, Gpu, InstructionSet};
 use std::fmt;
 
 /// No row.
@@ -19,9 +20,9 @@ const NONE: u16 = u16::MAX;
 /// One more than the highest opcode of any format.
 const NUMBERS: usize = 1024;
 
-/// The instruction set of a family of GPUs.
+/// The instructions of some GPUs.
 pub struct Isa {
-    family: Family,
+    set: InstructionSet,
     rows: &'static [OpcodeRow],
     /// Places of rows, by operation.
     by_op: [u16; Op::ALL.len()],
@@ -55,11 +56,15 @@ pub struct IsaLimits {
     pub global_offset: u32,
     /// Most instructions of a clause.
     pub clause: u32,
+    /// Most addresses of an image access in registers of their own (NSA).
+    pub image_addresses: usize,
+    /// An image access with its addresses in registers of their own may be in a clause.
+    pub addresses_in_clauses: bool,
 }
 
-/// What the tables of a family are.
+/// What the tables of an instruction set are.
 struct Tables {
-    family: Family,
+    set: InstructionSet,
     rows: &'static [OpcodeRow],
     layout: &'static Layout,
     codes: OperandCodes,
@@ -68,10 +73,17 @@ struct Tables {
     hazards: &'static [Hazard],
     /// Most instructions of a clause.
     clause: u32,
+    /// Most addresses of an image access in registers of their own.
+    image_addresses: usize,
+    /// [`IsaLimits::addresses_in_clauses`].
+    addresses_in_clauses: bool,
+    /// A distance with which a branch goes astray.
+    bad_distance: Option<u16>,
 }
 
-static GFX103: Isa = Isa::new(Tables {
-    family: Family::Gfx103,
+/// The tables of gfx10.3.
+const GFX103_TABLES: Tables = Tables {
+    set: InstructionSet::Gfx103,
     rows: tables::GFX10,
     layout: &layout::GFX10,
     codes: OperandCodes { m0: 124, null: 125 },
@@ -79,12 +91,45 @@ static GFX103: Isa = Isa::new(Tables {
     cache: &cache::GFX10,
     hazards: hazards::GFX103,
     clause: 63,
-});
+    image_addresses: Addresses::MOST,
+    addresses_in_clauses: true,
+    bad_distance: None,
+};
+
+/// The instruction set of GPUs of gfx10.1. They hang with more than five separate image addresses (Mesa,
+/// `aco_instruction_selection`) and with any in a clause (LLVM, `FeatureNSAClauseBug`), and take a branch of 0x3f dwords
+/// for another (LLVM, `FeatureOffset3fBug`).
+const fn gfx101(set: InstructionSet) -> Isa {
+    Isa::new(Tables {
+        set,
+        hazards: hazards::GFX101,
+        image_addresses: 5,
+        addresses_in_clauses: false,
+        bad_distance: Some(0x3f),
+        ..GFX103_TABLES
+    })
+}
+static GFX1010: Isa = gfx101(InstructionSet::Gfx1010);
+static GFX1012: Isa = gfx101(InstructionSet::Gfx1012);
+static GFX1013: Isa = gfx101(InstructionSet::Gfx1013);
+static GFX103: Isa = Isa::new(GFX103_TABLES);
 
 impl Isa {
     const fn new(of: Tables) -> Self {
-        let Tables { family, rows, layout, codes, waits, cache, hazards, clause } = of;
-        let (by_op, by_number) = index(rows);
+        let Tables {
+            set,
+            rows,
+            layout,
+            codes,
+            waits,
+            cache,
+            hazards,
+            clause,
+            image_addresses,
+            addresses_in_clauses,
+            bad_distance,
+        } = of;
+        let (by_op, by_number) = index(rows, set);
         let mut prefixes = [None; Format::ALL.len()];
         let mut n = 0;
         while n < prefixes.len() {
@@ -94,36 +139,47 @@ impl Isa {
             n += 1;
         }
         let sampling = SamplingTable::new(rows);
-        let words = LinkWords::new(rows, layout, codes);
+        let words = LinkWords::new(rows, layout, codes, bad_distance);
         let limits = IsaLimits {
             buffer_offset: layout.mubuf.offset.largest(),
             scalar_offset: layout.smem.offset.largest(),
             global_offset: layout.global.offset.largest(),
             clause,
+            image_addresses,
+            addresses_in_clauses,
         };
-        Self { family, rows, by_op, by_number, prefixes, layout, codes, sampling, words, limits, cache, hazards, waits }
+        Self { set, rows, by_op, by_number, prefixes, layout, codes, sampling, words, limits, cache, hazards, waits }
     }
 
     /// The instruction set of a GPU.
     pub const fn of(gpu: Gpu) -> &'static Self {
-        match gpu.family() {
-            Family::Gfx103 => &GFX103,
+        match gpu.instructions() {
+            InstructionSet::Gfx1010 => &GFX1010,
+            InstructionSet::Gfx1012 => &GFX1012,
+            InstructionSet::Gfx1013 => &GFX1013,
+            InstructionSet::Gfx103 => &GFX103,
         }
     }
 
     /// The GPUs that have it.
+    pub const fn set(&self) -> InstructionSet {
+        self.set
+    }
+
+    /// Their generation.
     pub const fn family(&self) -> Family {
-        self.family
+        self.set.family()
     }
 
     /// The numbers of its GPUs other than those of instructions.
     pub const fn facts(&self) -> &'static FamilyFacts {
-        self.family.facts()
+        self.family().facts()
     }
 
     /// The rows of all its operations.
-    pub const fn rows(&self) -> &'static [OpcodeRow] {
-        self.rows
+    pub fn rows(&self) -> impl Iterator<Item = &'static OpcodeRow> {
+        let set = self.set;
+        self.rows.iter().filter(move |row| row.members.has(set))
     }
 
     /// Whether it has an operation.
@@ -155,16 +211,18 @@ impl Isa {
 
 type Indices = ([u16; Op::ALL.len()], [[u16; NUMBERS]; Format::ALL.len()]);
 
-const fn index(rows: &[OpcodeRow]) -> Indices {
+const fn index(rows: &[OpcodeRow], set: InstructionSet) -> Indices {
     let mut by_op = [NONE; Op::ALL.len()];
     let mut by_number = [[NONE; NUMBERS]; Format::ALL.len()];
     let mut n = 0;
     while n < rows.len() {
         let row = &rows[n];
-        by_op[row.op as usize] = n as u16;
-        by_number[row.format as usize][row.number as usize] = n as u16;
-        if row.format.is_short_vector() && !row.is(Traits::NO_LONG) {
-            by_number[Format::Vop3 as usize][long_number(row) as usize] = n as u16;
+        if row.members.has(set) {
+            by_op[row.op as usize] = n as u16;
+            by_number[row.format as usize][row.number as usize] = n as u16;
+            if row.format.is_short_vector() && !row.is(Traits::NO_LONG) {
+                by_number[Format::Vop3 as usize][long_number(row) as usize] = n as u16;
+            }
         }
         n += 1;
     }
@@ -172,9 +230,8 @@ const fn index(rows: &[OpcodeRow]) -> Indices {
 }
 
 impl PartialEq for Isa {
-    /// A family has one instruction set.
     fn eq(&self, other: &Self) -> bool {
-        self.family == other.family
+        self.set == other.set
     }
 }
 
@@ -182,7 +239,7 @@ impl Eq for Isa {}
 
 impl fmt::Debug for Isa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.family.fmt(f)
+        self.set.fmt(f)
     }
 }
 
@@ -191,11 +248,16 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// The table of all opcodes that the disassembler knows.
-    const GFX1030: &str = include_str!("../../testdata/isa/opcodes-gfx1030.tsv");
+    /// The tables of all opcodes that the disassembler knows.
+    const TABLES: [(Gpu, &str); 4] = [
+        (Gpu::Gfx1010, include_str!("../../testdata/isa/opcodes-gfx1010.tsv")),
+        (Gpu::Gfx1012, include_str!("../../testdata/isa/opcodes-gfx1012.tsv")),
+        (Gpu::Gfx1013, include_str!("../../testdata/isa/opcodes-gfx1013.tsv")),
+        (Gpu::Gfx1030, include_str!("../../testdata/isa/opcodes-gfx1030.tsv")),
+    ];
 
-    fn rows() -> impl Iterator<Item = (&'static str, u16, &'static str)> {
-        GFX1030.lines().filter(|line| !line.starts_with('#')).map(|line| {
+    fn rows(table: &'static str) -> impl Iterator<Item = (&'static str, u16, &'static str)> {
+        table.lines().filter(|line| !line.starts_with('#')).map(|line| {
             let columns: Vec<&str> = line.split('\t').collect();
             (columns[0], columns[1].parse().expect("a number"), columns[2])
         })
@@ -203,21 +265,26 @@ mod tests {
 
     #[test]
     fn every_number_has_the_disassemblers_name() {
-        for (format, number, mnemonic) in rows() {
-            let format = *Format::ALL.iter().find(|f| f.name() == format).expect("a format");
-            let found = GFX103.by_number(format, number).map(|row| row.mnemonic);
-            assert_eq!(found, Some(mnemonic), "{format} {number}");
+        for (gpu, table) in TABLES {
+            for (format, number, mnemonic) in rows(table) {
+                let format = *Format::ALL.iter().find(|f| f.name() == format).expect("a format");
+                let found = Isa::of(gpu).by_number(format, number).map(|row| row.mnemonic);
+                assert_eq!(found, Some(mnemonic), "{gpu} {format} {number}");
+            }
         }
     }
 
     #[test]
     fn rows_are_the_disassemblers_and_in_order() {
-        let known: BTreeMap<(&str, u16), &str> = rows().map(|(f, n, m)| ((f, n), m)).collect();
-        for row in GFX103.rows() {
-            assert_eq!(known.get(&(row.format.name(), row.number)), Some(&row.mnemonic));
-            assert_eq!(GFX103.row(row.op), row);
+        for (gpu, table) in TABLES {
+            let isa = Isa::of(gpu);
+            let known: BTreeMap<(&str, u16), &str> = rows(table).map(|(f, n, m)| ((f, n), m)).collect();
+            for row in isa.rows() {
+                assert_eq!(known.get(&(row.format.name(), row.number)), Some(&row.mnemonic), "{gpu}");
+                assert_eq!(isa.row(row.op), row);
+            }
+            assert!(isa.rows().is_sorted_by_key(|row| (row.format, row.number)));
         }
-        assert!(GFX103.rows().is_sorted_by_key(|row| (row.format, row.number)));
     }
 
     #[test]

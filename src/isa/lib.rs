@@ -77,7 +77,7 @@ pub use effects::{CountedAccess, Effects, ExportKind, VectorPath};
 pub use encode::{encode, encode_all};
 pub use export::{ExpSources, ExpTarget};
 pub use format::Format;
-pub use hazards::Hazard;
+pub use hazards::{Event, Hazard, HazardState, HazardWatch, Remedy, Seen};
 pub use instruction::{CachePolicy, Instruction};
 pub use instruction_set::{Isa, IsaLimits};
 pub use link_words::{LinkWords, ScalarLoad, WordRun};

@@ -18,6 +18,8 @@ pub struct LinkWords {
     pub nops: WordRun,
     /// See `nops`.
     pub code_ends: WordRun,
+    /// A distance with which a branch goes astray.
+    pub bad_distance: Option<u16>,
     /// Branches, without their distances.
     branches: [u32; 7],
     /// `s_cselect_b32`, without operands.
@@ -78,7 +80,12 @@ const fn pattern(rows: &'static [OpcodeRow], layout: &Layout, op: Op) -> Pattern
 }
 
 impl LinkWords {
-    pub(super) const fn new(rows: &'static [OpcodeRow], layout: &Layout, codes: OperandCodes) -> Self {
+    pub(super) const fn new(
+        rows: &'static [OpcodeRow],
+        layout: &Layout,
+        codes: OperandCodes,
+        bad_distance: Option<u16>,
+    ) -> Self {
         const LOADS: [Op; 5] =
             [Op::SLoadDword, Op::SLoadDwordx2, Op::SLoadDwordx4, Op::SLoadDwordx8, Op::SLoadDwordx16];
         const BRANCHES: [Op; 7] = [
@@ -107,6 +114,7 @@ impl LinkWords {
             code_end,
             nops: [nop.to_le_bytes(); 64],
             code_ends: [code_end.to_le_bytes(); 64],
+            bad_distance,
             branches,
             select: pattern(rows, layout, Op::SCselectB32),
             copy: pattern(rows, layout, Op::SMovB32),

@@ -157,4 +157,19 @@ operations! {
     ImageSampleCDClOG16 ImageBvhIntersectRay ImageBvh64IntersectRay ImageSampleCdG16 ImageSampleCdClG16
     ImageSampleCCdG16 ImageSampleCCdClG16 ImageSampleCdOG16 ImageSampleCdClOG16 ImageSampleCCdOG16
     ImageSampleCCdClOG16 Exp
+    DsAddSrc2U32 DsSubSrc2U32 DsRsubSrc2U32 DsIncSrc2U32 DsDecSrc2U32 DsMinSrc2I32 DsMaxSrc2I32 DsMinSrc2U32
+    DsMaxSrc2U32 DsAndSrc2B32 DsOrSrc2B32 DsXorSrc2B32 DsWriteSrc2B32 DsMinSrc2F32 DsMaxSrc2F32 DsAddSrc2F32
+    DsAddSrc2U64 DsSubSrc2U64 DsRsubSrc2U64 DsIncSrc2U64 DsDecSrc2U64 DsMinSrc2I64 DsMaxSrc2I64 DsMinSrc2U64
+    DsMaxSrc2U64 DsAndSrc2B64 DsOrSrc2B64 DsXorSrc2B64 DsWriteSrc2B64 DsMinSrc2F64 DsMaxSrc2F64 SScratchLoadDword
+    SScratchLoadDwordx2 SScratchLoadDwordx4 SStoreDword SStoreDwordx2 SStoreDwordx4 SScratchStoreDword
+    SScratchStoreDwordx2 SScratchStoreDwordx4 SBufferStoreDword SBufferStoreDwordx2 SBufferStoreDwordx4 SDcacheWb
+    SDcacheDiscard SDcacheDiscardX2 SGetWaveidInWorkgroup SBufferAtomicSwap SBufferAtomicCmpswap SBufferAtomicAdd
+    SBufferAtomicSub SBufferAtomicSmin SBufferAtomicUmin SBufferAtomicSmax SBufferAtomicUmax SBufferAtomicAnd
+    SBufferAtomicOr SBufferAtomicXor SBufferAtomicInc SBufferAtomicDec SBufferAtomicSwapX2 SBufferAtomicCmpswapX2
+    SBufferAtomicAddX2 SBufferAtomicSubX2 SBufferAtomicSminX2 SBufferAtomicUminX2 SBufferAtomicSmaxX2
+    SBufferAtomicUmaxX2 SBufferAtomicAndX2 SBufferAtomicOrX2 SBufferAtomicXorX2 SBufferAtomicIncX2 SBufferAtomicDecX2
+    SAtomicSwap SAtomicCmpswap SAtomicAdd SAtomicSub SAtomicSmin SAtomicUmin SAtomicSmax SAtomicUmax SAtomicAnd
+    SAtomicOr SAtomicXor SAtomicInc SAtomicDec SAtomicSwapX2 SAtomicCmpswapX2 SAtomicAddX2 SAtomicSubX2 SAtomicSminX2
+    SAtomicUminX2 SAtomicSmaxX2 SAtomicUmaxX2 SAtomicAndX2 SAtomicOrX2 SAtomicXorX2 SAtomicIncX2 SAtomicDecX2
+    VMacLegacyF32 VMacF32 VMadmkF32 VMadakF32 VMadLegacyF32 VMadF32 VMulLoI32
 }

@@ -1,10 +1,11 @@
 //! Columns of an opcode table: an instruction's encoding, its name, and the kinds of its operands.
 //!
-//! The tables are data, one file per generation under `tables/`. A row lists the registers written and the values read,
+//! The tables are data, one file per encoding under `tables/`. A row lists the registers written and the values read,
 //! in assembler order; memory instructions list only their data, because the format determines the other operands. Any
 //! other difference between operations is a trait.
 
 use super::{Format, Latency, MachineAtomic, Op, Traits};
+use dovetail_base::target::InstructionSet;
 
 /// Kind of an operand: width, and the meaning of floats, halves and inline constants (isa-gfx10 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -61,6 +62,30 @@ impl OperandKind {
     }
 }
 
+/// Some of the instruction sets, a bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Members(u32);
+
+impl Members {
+    /// All that share a table.
+    pub(super) const ALL: Self = Self(u32::MAX);
+
+    /// Of these, the ones in a list.
+    pub(super) const fn only(self, sets: &[InstructionSet]) -> Self {
+        let (mut bits, mut n) = (0, 0);
+        while n < sets.len() {
+            bits |= 1 << sets[n] as u32;
+            n += 1;
+        }
+        Self(self.0 & bits)
+    }
+
+    /// Whether one is among them.
+    pub(super) const fn has(self, set: InstructionSet) -> bool {
+        self.0 >> set as u32 & 1 == 1
+    }
+}
+
 /// A row of an opcode table.
 #[derive(Debug)]
 pub struct OpcodeRow {
@@ -82,10 +107,12 @@ pub struct OpcodeRow {
     pub traits: Traits,
     /// Operation of an atomic, at most one.
     pub(super) atomic: &'static [MachineAtomic],
+    /// The instruction sets of the table's encoding that have it.
+    pub(super) members: Members,
 }
 
 impl PartialEq for OpcodeRow {
-    /// A table has one row for each operation, and a generation one table.
+    /// A table has one row for each operation, and an instruction set one table.
     fn eq(&self, other: &Self) -> bool {
         (self.op, self.format, self.number) == (other.op, other.format, other.number)
     }

@@ -72,7 +72,9 @@ traits! {
     COMPARES "An atomic with two operands, half of its data each.";
     FLOAT_ATOMIC "An atomic of VMEM that depends on the denormal mode.";
     INVALIDATES "Invalidates a cache; no operands.";
-    TIMER "Reads a clock; no address.";
+    TIMER "Reads a clock.";
+    NO_ADDRESS "Scalar memory without an address.";
+    NO_DATA "Scalar memory without a data register.";
     DESCRIPTOR "Scalar memory through a buffer descriptor.";
     OWN_ADDRESS "The lane's number is the address (`addtid`).";
     TWO_OFFSETS "Two accesses, an 8-bit offset each in units of the data.";

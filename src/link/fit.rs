@@ -170,6 +170,12 @@ impl Shape {
                 }
             }
         }
+        // Everything that may be removed may also stay.
+        if let Some(bad) = self.words.bad_distance
+            && self.branches.iter().any(|branch| fit.distance(branch) == i64::from(bad))
+        {
+            *fit = Fit::default();
+        }
     }
 }
 
@@ -282,6 +288,12 @@ impl Fit {
         offset.saturating_sub(before)
     }
 
+    /// Dwords from the instruction after a branch to its target, in what is left.
+    fn distance(&self, branch: &Branch) -> i64 {
+        let (at, target) = (self.moved_target(branch.at), self.moved_target(branch.to));
+        (i64::from(target) - i64::from(at) - 4) / 4
+    }
+
     /// Copies what is left of a body.
     ///
     /// # Errors
@@ -300,8 +312,7 @@ impl Fit {
             put(&mut to, self.moved(at), word)?;
         }
         for branch in &shape.branches {
-            let (at, target) = (self.moved_target(branch.at), self.moved_target(branch.to));
-            let distance = (i64::from(target) - i64::from(at) - 4) / 4;
+            let (at, distance) = (self.moved_target(branch.at), self.distance(branch));
             let old = word(&to, at).ok_or_else(misfit)?;
             put(&mut to, Some(at), old & 0xffff_0000 | u32::from(distance as u16))?;
         }

@@ -10,8 +10,8 @@
 //! Padding is executed.
 //!
 //! In both placements the parts of a stage are contiguous, so that the stage's symbol covers all its code:
-//! `GetShaderCode` gives that range to tools. An `s_branch` reaches 128 KiB; if a joint is longer, the parts are placed
-//! adjacent.
+//! `GetShaderCode` gives that range to tools. An `s_branch` reaches 128 KiB; if a joint is longer, or has a distance
+//! with which the hardware goes astray, the parts are placed adjacent.
 //!
 //! After this step no offset changes; the writer uses exactly these. To add a layout, add a variant of [`Placement`]
 //! and its order of parts.
@@ -59,10 +59,12 @@ pub(super) struct PlacedPart<'u> {
 
 impl PlacedPart<'_> {
     /// Whether its branch reaches the next part: the distance is a signed 16-bit count of dwords from the following
-    /// instruction.
-    fn branch_reaches(&self) -> bool {
+    /// instruction, and none with which it would go astray.
+    fn branch_reaches(&self, bad_distance: Option<u16>) -> bool {
         let end = i64::from(self.offset) + i64::from(self.size);
-        self.joint.is_none_or(|next| i16::try_from((i64::from(next) - end) / i64::from(DWORD)).is_ok())
+        let distance = |next: u32| (i64::from(next) - end) / i64::from(DWORD);
+        let good = |distance: i64| i16::try_from(distance).is_ok() && bad_distance.map(i64::from) != Some(distance);
+        self.joint.is_none_or(|next| good(distance(next)))
     }
 
     /// Whether it has a symbol of its own. The first part of a stage has the stage's symbol instead.
@@ -114,7 +116,8 @@ impl<'u> Layout<'u> {
         self.placement = placement;
         place_data(&mut self.data, unit)?;
         self.place(unit)?;
-        if placement == Placement::Chained && !self.parts.iter().all(PlacedPart::branch_reaches) {
+        let bad = unit.stage(0).and_then(|stage| stage.object.isa().words.bad_distance);
+        if placement == Placement::Chained && !self.parts.iter().all(|part| part.branch_reaches(bad)) {
             self.placement = Placement::Adjacent;
             self.place(unit)?;
         }

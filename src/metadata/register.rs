@@ -32,6 +32,17 @@ pub(super) const fn first_place(counts: &[u8], row: usize) -> HardwareRegister {
     HardwareRegister(place)
 }
 
+/// The column of each family of a row that has one for each, or one for all.
+pub(super) const fn by_family(numbers: &[Option<u16>]) -> [Option<u16>; Family::COUNT] {
+    assert!(numbers.len() == 1 || numbers.len() == Family::COUNT);
+    let (mut all, mut family) = ([numbers[0]; Family::COUNT], 0);
+    while family < numbers.len() {
+        all[family] = numbers[family];
+        family += 1;
+    }
+    all
+}
+
 /// By place: the row in the table.
 static ROWS: [&RegisterInfo; COUNT] = {
     let mut rows = [&TABLE[0]; COUNT];
@@ -225,6 +236,11 @@ impl Field {
         }
     }
 
+    /// Whether a family has it.
+    pub const fn exists(self, family: Family) -> bool {
+        self.places[family as usize].is_some()
+    }
+
     /// The largest value that it holds: 0, if the family lacks it.
     pub const fn max(self, family: Family) -> u32 {
         match self.places[family as usize] {
@@ -241,14 +257,15 @@ impl Field {
         }
     }
 
-    /// The word with this field set.
+    /// The word with this field set. A field that the family lacks is as good as one that is 0.
     ///
     /// # Errors
-    /// A bug: the value does not fit, or the family has no such field.
+    /// A bug: the value does not fit, or is not 0 and the family has no such field.
     #[inline]
     pub fn put(self, family: Family, word: u32, value: u32) -> Result<u32> {
         match self.places[family as usize] {
             Some(place) if value <= place.max() => Ok(word & !(place.max() << place.low) | value << place.low),
+            None if value == 0 => Ok(word),
             place => Err(self.refused(family, place, value)),
         }
     }

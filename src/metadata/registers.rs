@@ -4,14 +4,14 @@
 //!
 //! A row is `module NAME [number] * count owner merge { FIELD low width … }`, with `* count` for a range of equal registers.
 //! The brackets have a number for each family, in the order of [`dovetail_base::target::Family`], or `-` where the family has no such
-//! register. A field without brackets is in the same place in every family that has the register; one with brackets has a
+//! register; or one number, which is then that of every family. A field without brackets is in the same place in every family that has the register; one with brackets has a
 //! place for each family, or `-`: `FIELD [low width, -]`.
 //!
 //! The rows are in the order of their numbers in the first family that has them: the order of the words in an ELF. A new
 //! register is a row; a new family is a column in the brackets of all rows, and in those of the fields that it has elsewhere.
 
-use super::register::first_place;
 pub use super::register::{Field, HardwareRegister, RegisterInfo};
+use super::register::{by_family, first_place};
 pub use super::register_words::RegisterWords;
 use super::schema::{MergeRule, Owner};
 use dovetail_base::error::{Error, Result};
@@ -69,7 +69,7 @@ macro_rules! registers {
             first: $name,
             count: COUNTS[Row::$name as usize] as u32,
             name: stringify!($name),
-            numbers: [$(number!($number)),*],
+            numbers: by_family(&[$(number!($number)),*]),
             merge: MergeRule::$merge,
             owner: Owner::$owner,
             fields: $module::FIELDS,
@@ -81,7 +81,7 @@ macro_rules! registers {
 registers! {
     spi_shader_pgm_chksum_ps SPI_SHADER_PGM_CHKSUM_PS [0x2C06] Link Same { ALL 0 32 }
     rsrc1_ps SPI_SHADER_PGM_RSRC1_PS [0x2C0A] Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1
-        IEEE_MODE 23 1 CU_GROUP_DISABLE 24 1 MEM_ORDERED 25 1 FWD_PROGRESS 26 1 LOAD_PROVOKING_VTX 27 1 FP16_OVFL 29 1 }
+        IEEE_MODE 23 1 CU_GROUP_DISABLE 24 1 MEM_ORDERED 25 1 FWD_PROGRESS 26 1 LOAD_PROVOKING_VTX [-, 27 1] FP16_OVFL 29 1 }
     rsrc2_ps SPI_SHADER_PGM_RSRC2_PS [0x2C0B] Code Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1
         WAVE_CNT_EN 7 1 EXTRA_LDS_SIZE 8 8 EXCP_EN 16 9 LOAD_COLLISION_WAVEID 25 1 LOAD_INTRAWAVE_COLLISION 26 1
         USER_SGPR_MSB 27 1 SHARED_VGPR_CNT 28 4 }
@@ -112,15 +112,15 @@ registers! {
     compute_user_data COMPUTE_USER_DATA [0x2E40] * 16 Link Same {}
     cb_shader_mask CB_SHADER_MASK [0xA08F] Link Same { ALL 0 32 }
     spi_ps_input_cntl SPI_PS_INPUT_CNTL [0xA191] * 32 Link Same { OFFSET 0 6 DEFAULT_VAL 8 2 FLAT_SHADE 10 1
-        ROTATE_PC_PTR 11 1 PT_SPRITE_TEX 17 1 FP16_INTERP_MODE 19 1 ATTR0_VALID 24 1 ATTR1_VALID 25 1 }
+        ROTATE_PC_PTR [-, 11 1] PT_SPRITE_TEX 17 1 FP16_INTERP_MODE 19 1 ATTR0_VALID 24 1 ATTR1_VALID 25 1 }
     spi_vs_out_config SPI_VS_OUT_CONFIG [0xA1B1] Link Same { VS_EXPORT_COUNT 1 5 NO_PC_EXPORT 7 1
-        PRIM_EXPORT_COUNT 8 5 }
+        PRIM_EXPORT_COUNT [-, 8 5] }
     spi_ps_input_ena SPI_PS_INPUT_ENA [0xA1B3] Code Same { ENA 0 16 }
     spi_ps_input_addr SPI_PS_INPUT_ADDR [0xA1B4] Code Same { ENA 0 16 }
     spi_interp_control SPI_INTERP_CONTROL_0 [0xA1B5] Link Same { FLAT_SHADE_ENA 0 1 PNT_SPRITE_ENA 1 1 OVRD_X 2 3
         OVRD_Y 5 3 OVRD_Z 8 3 OVRD_W 11 3 PNT_SPRITE_TOP_1 14 1 }
     spi_ps_in_control SPI_PS_IN_CONTROL [0xA1B6] Code Same { NUM_INTERP 0 6 PARAM_GEN 6 1 OFFCHIP_PARAM_EN 7 1
-        LATE_PC_DEALLOC 8 1 NUM_PRIM_INTERP 9 5 BC_OPTIMIZE_DISABLE 14 1 PS_W32_EN 15 1 }
+        LATE_PC_DEALLOC 8 1 NUM_PRIM_INTERP [-, 9 5] BC_OPTIMIZE_DISABLE 14 1 PS_W32_EN 15 1 }
     spi_baryc_cntl SPI_BARYC_CNTL [0xA1B8] Link Same { POS_FLOAT_LOCATION 16 2 POS_FLOAT_ULC 20 1
         FRONT_FACE_ALL_BITS 24 1 }
     spi_shader_idx_format SPI_SHADER_IDX_FORMAT [0xA1C2] Link Same { IDX0_EXPORT_FORMAT 0 4 }
@@ -139,7 +139,7 @@ registers! {
     pa_cl_vte_cntl PA_CL_VTE_CNTL [0xA206] Link Same { VPORT_ENA 0 6 VTX_XY_FMT 8 1 VTX_Z_FMT 9 1 VTX_W0_FMT 10 1 }
     pa_cl_vs_out_cntl PA_CL_VS_OUT_CNTL [0xA207] Link Same { CLIP_DIST_ENA 0 8 CULL_DIST_ENA 8 8
         USE_VTX_POINT_SIZE 16 1 USE_VTX_RENDER_TARGET_INDX 18 1 USE_VTX_VIEWPORT_INDX 19 1 VS_OUT_MISC_VEC_ENA 21 1
-        VS_OUT_CCDIST0_VEC_ENA 22 1 VS_OUT_CCDIST1_VEC_ENA 23 1 VS_OUT_MISC_SIDE_BUS_ENA 24 1 USE_VTX_VRS_RATE 28 1 }
+        VS_OUT_CCDIST0_VEC_ENA 22 1 VS_OUT_CCDIST1_VEC_ENA 23 1 VS_OUT_MISC_SIDE_BUS_ENA 24 1 USE_VTX_VRS_RATE [-, 28 1] }
     pa_stereo_cntl PA_STEREO_CNTL [0xA210] Link Same { STEREO_MODE 1 4 RT_SLICE_MODE 5 3 RT_SLICE_OFFSET 8 4
         VP_ID_MODE 16 3 VP_ID_OFFSET 19 4 }
     vgt_gs_mode VGT_GS_MODE [0xA290] Link Same { MODE 0 3 ES_WRITE_OPTIMIZE 19 1 GS_WRITE_OPTIMIZE 20 1 ONCHIP 21 2 }
@@ -299,12 +299,13 @@ mod tests {
 
     #[test]
     fn a_field_may_differ_between_families() {
-        assert_eq!(places!([6 2]), [Some(FieldPlace { low: 6, width: 2 })]);
-        let absent = Field::new(SPI_PS_IN_CONTROL, "ABSENT", places!([-]));
+        assert_eq!(places!([6 2, -]), [Some(FieldPlace { low: 6, width: 2 }), None]);
+        let absent = Field::new(SPI_PS_IN_CONTROL, "ABSENT", places!([-, -]));
         let mut registers = RegisterWords::new(Family::Gfx103);
-        let refused = registers.set_field(absent, 0).unwrap_err();
+        let refused = registers.set_field(absent, 1).unwrap_err();
         assert!(refused.to_string().contains("SPI_PS_IN_CONTROL.ABSENT"), "{refused}");
         assert_eq!((registers.len(), registers.field(absent)), (0, 0));
+        assert_eq!(absent.put(Family::Gfx103, 7, 0), Ok(7));
         assert_eq!([number!(-), number!(7)], [None, Some(7)]);
     }
 

@@ -29,6 +29,14 @@ pub struct FamilyFacts {
     pub code_line: u32,
     /// The render back ends take colours of one narrow channel in 16 bits (PAL: `rbPlus`, RB+).
     pub narrow_exports: bool,
+    /// A fragment wave can be given which vertex of each quad's primitive is the provoking one
+    /// (SPI_SHADER_PGM_RSRC1_PS.LOAD_PROVOKING_VTX).
+    pub provoking_vertices: bool,
+    /// A fragment may be larger than a pixel, as a vertex shader says (PA_CL_VS_OUT_CNTL.USE_VTX_VRS_RATE).
+    pub shading_rates: bool,
+    /// The first position export needs the mask of valid lanes (`vm`): without it a wave without lanes hangs (Mesa,
+    /// `ac_nir_export_position`).
+    pub masked_positions: bool,
     /// Layouts of typed buffer access.
     pub buffer_layouts: &'static [BufferLayout],
 }
@@ -54,8 +62,8 @@ const fn layout(widths: &'static [u8], start: u8, formats: (u8, u8)) -> BufferLa
     BufferLayout { widths, start, formats }
 }
 
-/// The unified formats of gfx10.3, as LLVM's assembler names them (`BUF_FMT_…`).
-const GFX103_BUFFER_LAYOUTS: &[BufferLayout] = &[
+/// The unified formats of gfx10, as LLVM's assembler names them (`BUF_FMT_…`).
+const GFX10_BUFFER_LAYOUTS: &[BufferLayout] = &[
     layout(&[8], 1, NO_FLOAT),
     layout(&[16], 7, ALL),
     layout(&[8, 8], 14, NO_FLOAT),
@@ -85,13 +93,29 @@ const GFX103: FamilyFacts = FamilyFacts {
     wave_scratch: 8191 << 10,
     code_line: 64,
     narrow_exports: true,
-    buffer_layouts: GFX103_BUFFER_LAYOUTS,
+    provoking_vertices: true,
+    shading_rates: true,
+    masked_positions: false,
+    buffer_layouts: GFX10_BUFFER_LAYOUTS,
+};
+
+/// Mesa: half the granule of gfx10.3, 20 waves (`aco_ir.cpp`, `ac_gpu_info.c`), no RB+ (`rbplus_allowed`); the fields that
+/// the register data base lacks for gfx10.1.
+const GFX101: FamilyFacts = FamilyFacts {
+    vgpr_allocation: [8, 4],
+    waves: 20,
+    narrow_exports: false,
+    provoking_vertices: false,
+    shading_rates: false,
+    masked_positions: true,
+    ..GFX103
 };
 
 impl Family {
     /// Its numbers.
     pub const fn facts(self) -> &'static FamilyFacts {
         match self {
+            Self::Gfx101 => &GFX101,
             Self::Gfx103 => &GFX103,
         }
     }

@@ -17,6 +17,14 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Gpu {
+    /// Navi 10.
+    Gfx1010,
+    /// Navi 12.
+    Gfx1011,
+    /// Navi 14.
+    Gfx1012,
+    /// Cyan Skillfish.
+    Gfx1013,
     /// Navi 21.
     Gfx1030,
     /// Navi 22.
@@ -33,9 +41,11 @@ pub enum Gpu {
     Gfx1036,
 }
 
-/// GPUs that execute the same code: one instruction set, one set of registers.
+/// GPUs of one generation: one encoding of instructions, one set of registers, the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
+    /// RDNA 1.
+    Gfx101,
     /// RDNA 2.
     Gfx103,
 }
@@ -44,7 +54,38 @@ impl Family {
     /// Number of families; tables by family have this length, and `family as usize` is the index.
     pub const COUNT: usize = Self::ALL.len();
     /// Every family, in the order of the variants.
-    pub const ALL: [Self; 1] = [Self::Gfx103];
+    pub const ALL: [Self; 2] = [Self::Gfx101, Self::Gfx103];
+}
+
+/// GPUs that execute the same code: the operations of their family's encoding that they have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum InstructionSet {
+    /// gfx1010.
+    Gfx1010,
+    /// gfx1011 and gfx1012: with dot products.
+    Gfx1012,
+    /// gfx1013: with ray intersection.
+    Gfx1013,
+    /// RDNA 2.
+    Gfx103,
+}
+
+impl InstructionSet {
+    /// The family whose encoding it has.
+    pub const fn family(self) -> Family {
+        match self {
+            Self::Gfx1010 | Self::Gfx1012 | Self::Gfx1013 => Family::Gfx101,
+            Self::Gfx103 => Family::Gfx103,
+        }
+    }
+
+    /// Whether it has dot products of bytes and halves (LLVM: `FeatureDot1Insts` and the others).
+    pub const fn has_dot_products(self) -> bool {
+        match self {
+            Self::Gfx1010 | Self::Gfx1013 => false,
+            Self::Gfx1012 | Self::Gfx103 => true,
+        }
+    }
 }
 
 /// What distinguishes a GPU.
@@ -54,23 +95,27 @@ struct Row {
     name: &'static str,
     /// `e_flags` of its ELF files: `EF_AMDGPU_MACH` in bits 0-7, as LLVM's `AMDGPUUsage` lists them (checked against llc-19).
     elf_flags: u32,
-    family: Family,
+    instructions: InstructionSet,
 }
 
 impl Gpu {
     /// In the order of the variants.
-    const ROWS: [Row; 7] = {
-        const fn row(gpu: Gpu, name: &'static str, elf_flags: u32, family: Family) -> Row {
-            Row { gpu, name, elf_flags, family }
+    const ROWS: [Row; 11] = {
+        const fn row(gpu: Gpu, name: &'static str, elf_flags: u32, instructions: InstructionSet) -> Row {
+            Row { gpu, name, elf_flags, instructions }
         }
         [
-            row(Gpu::Gfx1030, "gfx1030", 0x36, Family::Gfx103),
-            row(Gpu::Gfx1031, "gfx1031", 0x37, Family::Gfx103),
-            row(Gpu::Gfx1032, "gfx1032", 0x38, Family::Gfx103),
-            row(Gpu::Gfx1033, "gfx1033", 0x39, Family::Gfx103),
-            row(Gpu::Gfx1034, "gfx1034", 0x3e, Family::Gfx103),
-            row(Gpu::Gfx1035, "gfx1035", 0x3d, Family::Gfx103),
-            row(Gpu::Gfx1036, "gfx1036", 0x45, Family::Gfx103),
+            row(Gpu::Gfx1010, "gfx1010", 0x33, InstructionSet::Gfx1010),
+            row(Gpu::Gfx1011, "gfx1011", 0x34, InstructionSet::Gfx1012),
+            row(Gpu::Gfx1012, "gfx1012", 0x35, InstructionSet::Gfx1012),
+            row(Gpu::Gfx1013, "gfx1013", 0x42, InstructionSet::Gfx1013),
+            row(Gpu::Gfx1030, "gfx1030", 0x36, InstructionSet::Gfx103),
+            row(Gpu::Gfx1031, "gfx1031", 0x37, InstructionSet::Gfx103),
+            row(Gpu::Gfx1032, "gfx1032", 0x38, InstructionSet::Gfx103),
+            row(Gpu::Gfx1033, "gfx1033", 0x39, InstructionSet::Gfx103),
+            row(Gpu::Gfx1034, "gfx1034", 0x3e, InstructionSet::Gfx103),
+            row(Gpu::Gfx1035, "gfx1035", 0x3d, InstructionSet::Gfx103),
+            row(Gpu::Gfx1036, "gfx1036", 0x45, InstructionSet::Gfx103),
         ]
     };
 
@@ -94,9 +139,14 @@ impl Gpu {
         self.row().elf_flags
     }
 
-    /// The GPUs that execute the same code.
+    /// Its generation.
     pub const fn family(self) -> Family {
-        self.row().family
+        self.instructions().family()
+    }
+
+    /// Its operations. GPUs that have the same ones execute the same code.
+    pub const fn instructions(self) -> InstructionSet {
+        self.row().instructions
     }
 
     /// The GPU that an ELF file is for.

@@ -46,6 +46,12 @@ const fn shape(pal_type: &'static str, stages: &'static [ShapeStage]) -> Pipelin
     PipelineShape { pal_type, stages, api, needed }
 }
 
+/// Without primitive shaders, which gfx10.1 has: one of its GPUs draws wrong with them (Mesa: not used on Navi 14), and
+/// nothing needs them.
+const GFX101: &[PipelineShape] = &[
+    shape("VsPs", &[stage(HardwareStage::Vs, &[Stage::Vertex]), stage(HardwareStage::Ps, &[Stage::Fragment])]),
+    shape("Cs", &[stage(HardwareStage::Cs, &[Stage::Compute])]),
+];
 const GFX103: &[PipelineShape] = &[
     shape("VsPs", &[stage(HardwareStage::Vs, &[Stage::Vertex]), stage(HardwareStage::Ps, &[Stage::Fragment])]),
     shape("Ngg", &[stage(HardwareStage::Gs, &[Stage::Vertex]), stage(HardwareStage::Ps, &[Stage::Fragment])]),
@@ -88,6 +94,7 @@ impl Family {
     /// The shapes of its pipelines.
     pub const fn shapes(self) -> &'static [PipelineShape] {
         match self {
+            Self::Gfx101 => GFX101,
             Self::Gfx103 => GFX103,
         }
     }

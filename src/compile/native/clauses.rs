@@ -5,7 +5,7 @@
 use super::code::{Code, Item, Merging, Open};
 use dovetail_base::workspace::List;
 use dovetail_isa::instruction::{Fields, Instruction};
-use dovetail_isa::{Format, Op, Traits};
+use dovetail_isa::{Format, Isa, Op, Traits};
 use std::ops::Range;
 
 /// Kinds of loads that form clauses.
@@ -17,7 +17,7 @@ enum Kind {
 
 /// The kind of clause that an instruction may be in: none for a load that the linker may remove, because the clause would
 /// be longer than what is left.
-fn kind(item: &Item) -> Option<Kind> {
+fn kind(isa: &Isa, item: &Item) -> Option<Kind> {
     if let Some(Open::Descriptor { merging: Merging::First | Merging::Next, .. }) = item.open {
         return None;
     }
@@ -25,6 +25,7 @@ fn kind(item: &Item) -> Option<Kind> {
     let loads = inst.entry.is(Traits::LOADS);
     match inst.fields {
         Fields::Smem(_) => loads.then_some(Kind::Scalar),
+        Fields::Image(f) if f.nsa && !isa.limits.addresses_in_clauses => None,
         Fields::Buffer(_) | Fields::Image(_) => loads.then_some(Kind::Vector),
         Fields::Flat(_) => (loads && inst.entry.format != Format::Flat).then_some(Kind::Vector),
         _ => None,
@@ -39,12 +40,12 @@ pub fn form(code: &mut Code) {
         let first = items.len();
         let mut rest = code.items_of(block);
         while let Some(head) = rest.first() {
-            let kind_of_head = kind(head);
+            let kind_of_head = kind(code.isa, head);
             let run = match kind_of_head {
                 Some(_) => rest
                     .iter()
                     .take(code.isa.limits.clause as usize)
-                    .take_while(|item| kind(item) == kind_of_head)
+                    .take_while(|item| kind(code.isa, item) == kind_of_head)
                     .count(),
                 None => 1,
             };
@@ -68,7 +69,6 @@ mod tests {
     use crate::mir::Term;
     use dovetail_base::target::{Gpu, WaveSize};
     use dovetail_ir::SymbolId;
-    use dovetail_isa::Isa;
     use dovetail_isa::Sgpr;
 
     fn formed(insts: &[Instruction]) -> Vec<String> {

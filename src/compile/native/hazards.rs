@@ -1,39 +1,91 @@
 //! Keeps instructions apart that the hardware does not interlock ([`dovetail_isa::Hazard`]).
 //!
-//! Runs after the waits, which end most hazards, and before clauses are formed. A hazard is rare: where its first
-//! instruction is anywhere in the code, each of its second ones gets all wait states.
+//! Runs after the waits, which end most hazards, and before clauses are formed. What may be open flows forwards along the
+//! wave's edges to a fixed point; then each instruction gets what it needs in front of it. Nothing is open where the code
+//! begins: a prolog ends what it began.
 
-use super::code::{Code, Item};
-use dovetail_base::workspace::List;
-use dovetail_isa::{Hazard, Instruction, Op};
+use super::code::{Code, CodeBlock, Item, Open};
+use super::mir::Term;
+use dovetail_base::workspace::{List, filled};
+use dovetail_isa::{HazardState, HazardWatch, Instruction, Op};
 use std::ops::Range;
 
-/// Adds the wait states.
+/// Adds what is missing between instructions.
 pub fn separate(code: &mut Code) {
-    for hazard in code.isa.hazards {
-        let has = |matches: &dyn Fn(&Instruction) -> bool| code.items.iter().any(|item| matches(&item.inst));
-        if has(&|inst| inst.entry.is(hazard.first)) && has(&|inst| inst.entry.op == hazard.second) {
-            delay(code, hazard);
-        }
+    let watch = HazardWatch::new(code.isa, code.wave);
+    if !watch.concerns(code.items.iter().map(|item| &item.inst)) {
+        return;
     }
-}
-
-fn delay(code: &mut Code, hazard: &Hazard) {
-    let states = u16::from(hazard.states.saturating_sub(1));
+    let before = solve(code, watch);
     let mut items = List::default();
     let mut ranges = List::<Range<usize>>::default();
-    for block in &code.blocks {
+    for (block, state) in code.blocks.iter().zip(&before) {
         let first = items.len();
+        let mut watch = watch.at(state.unwrap_or_default());
         for item in code.items_of(block) {
-            if item.inst.entry.op == hazard.second {
-                items.push(Item::new(Instruction::program(code.isa, Op::SNop, states)));
-            }
+            pass(&mut watch, item, &mut |remedy| items.push(Item::new(remedy)));
             items.push(*item);
         }
         ranges.push(first..items.len());
     }
     code.blocks.iter_mut().zip(ranges.drain(..)).for_each(|(block, range)| block.items = range);
     code.items = items;
+}
+
+/// Passes an instruction, which ends nothing if the linker may remove it.
+fn pass(watch: &mut HazardWatch, item: &Item, out: &mut impl FnMut(Instruction)) {
+    let before = watch.state;
+    watch.pass(&item.inst, out);
+    if item.open == Some(Open::ForRootBuffers) {
+        watch.state.join(&before);
+    }
+}
+
+/// By block: what may be open before it; `None` where no path leads.
+fn solve(code: &Code, watch: HazardWatch) -> List<Option<HazardState>> {
+    let mut before: List<Option<HazardState>> = filled(code.blocks.len(), None);
+    let mut changed = filled(code.blocks.len(), false);
+    if let (Some(state), Some(changed)) = (before.first_mut(), changed.first_mut()) {
+        (*state, *changed) = (Some(watch.state), true);
+    }
+    while changed.contains(&true) {
+        for n in 0..code.blocks.len() {
+            if !std::mem::take(&mut changed[n]) {
+                continue;
+            }
+            let Some(state) = before[n] else { continue };
+            let after = passed(code, &code.blocks[n], watch.at(state));
+            for to in code.blocks[n].term.targets() {
+                let to = to.index();
+                let grown = match &mut before[to] {
+                    Some(known) => known.join(&after),
+                    unknown => {
+                        *unknown = Some(after);
+                        true
+                    }
+                };
+                changed[to] |= grown;
+            }
+        }
+    }
+    before
+}
+
+/// What may be open after a block and its branch.
+fn passed(code: &Code, block: &CodeBlock, mut watch: HazardWatch) -> HazardState {
+    for item in code.items_of(block) {
+        pass(&mut watch, item, &mut |_| {});
+    }
+    // Whether a block that goes on in one way only has a branch is not decided yet.
+    let branch = match block.term {
+        Term::Jump(_) => Some(Op::SBranch),
+        Term::Branch { when, .. } => Some(when.op()),
+        Term::End | Term::Joint => None,
+    };
+    if let Some(op) = branch {
+        watch.pass(&Instruction::program(code.isa, op, 0), &mut |_| {});
+    }
+    watch.state
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@
 
 use super::context::{PassContext, place_of, push_dwords, resource};
 use super::entry_values::{Entry, System, systems_of, vertex_inputs};
-use super::interpolate;
+use super::{hardware, interpolate};
 use dovetail_abi::user_data;
 use dovetail_abi::user_data::UserDataNeeds;
 use dovetail_base::error::{Error, FullCompile, Result};
@@ -25,6 +25,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     if !shader.block(Shader::ENTRY).params.is_empty() {
         return Err(Error::bug("the entry block has parameters before the entry is lowered"));
     }
+    hardware::check(shader, cx.request.target)?;
     let inputs = if shader.stage.fetches_attributes() { vertex_inputs(shader)? } else { Vec::new() };
     let fetch_in_prolog = cx.request.known.vertex == Known::Unknown && !inputs.is_empty();
     let mut needs = needs(shader, cx)?;

@@ -106,6 +106,12 @@ pub(super) fn fall_through(
 }
 
 /// An export of 32-bit values.
-pub(super) fn push_export(b: &mut Builder<'_>, target: ExportTarget, enable: u8, values: [Value; 4], done: bool) {
-    b.effect(Op::Target(AmdOp::Export { target, enable, compressed: false, done, valid_mask: false }), &values);
+pub(super) fn push_export(
+    b: &mut Builder<'_>,
+    target: ExportTarget,
+    enable: u8,
+    values: [Value; 4],
+    (done, valid_mask): (bool, bool),
+) {
+    b.effect(Op::Target(AmdOp::Export { target, enable, compressed: false, done, valid_mask }), &values);
 }

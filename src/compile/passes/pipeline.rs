@@ -6,9 +6,9 @@
 use super::context::{PassContext, place_of};
 use super::{
     early_exit, entry, keep_iterations, legalize_memory, limits, lower_arithmetic, lower_atomics, lower_barriers,
-    lower_builtins, lower_derivatives, lower_descriptors, lower_helpers, lower_images, lower_inputs, lower_outputs,
-    lower_push_constants, lower_subgroup, lower_waterfalls, lower_ycbcr, multiview, partner, sample_shading,
-    share_locals, summarize,
+    lower_builtins, lower_derivatives, lower_descriptors, lower_dot, lower_helpers, lower_images, lower_inputs,
+    lower_outputs, lower_push_constants, lower_subgroup, lower_waterfalls, lower_ycbcr, multiview, partner,
+    sample_shading, share_locals, summarize,
 };
 use dovetail_base::error::{Context, Error, Result};
 use dovetail_base::target::WaveSize;
@@ -96,6 +96,7 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("lower_waterfalls", Pass::Plain(lower_waterfalls::run)),
     ("lower_atomics", Pass::Plain(lower_atomics::run)),
     ("legalize_memory", Pass::Plain(legalize_memory::run)),
+    ("lower_dot", Pass::Known(lower_dot::run)),
     ("lower_arithmetic", Pass::Plain(lower_arithmetic::run)),
     ("fold_lower", Pass::Plain(fold::run)),
     ("dce_lower", Pass::Plain(dce::run)),

@@ -44,7 +44,7 @@ enum Source {
 /// Lowers the outputs of a vertex shader.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outputs) -> Result<()> {
     let primitive_id = cx.entry.system(System::PrimitiveId)?;
-    let plan = vertex_positions::plan(outputs)?;
+    let plan = vertex_positions::plan(outputs, cx.request.target)?;
     let reads = cx.request.known.reads.get();
     let reads_primitive_id = reads.is_some_and(|r| r.inputs.iter().any(|i| i.semantic == Semantic::PrimitiveId));
     let channels = channels(outputs, reads_primitive_id)?;
@@ -140,7 +140,7 @@ fn export(
             for c in &own {
                 values[usize::from(c.component & 3)] = c.value(&mut b, outputs, stores, primitive_id);
             }
-            push_export(&mut b, ExportTarget::Param(slot), enable, values, false);
+            push_export(&mut b, ExportTarget::Param(slot), enable, values, (false, false));
         }
     }
     interface.exported_params = plan.slots;

@@ -7,6 +7,7 @@
 use super::outputs::push_export;
 use super::outputs::{BySlot, Outputs, stored};
 use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Gpu;
 use dovetail_ir::{AluOp, Builder, ExportTarget, OutputSlot, Type, Value};
 use dovetail_metadata::interface::PositionExports;
 
@@ -18,10 +19,12 @@ pub(super) struct Positions {
     pub(super) summary: PositionExports,
     misc: bool,
     distances: Vec<OutputSlot>,
+    /// [`FamilyFacts::masked_positions`](dovetail_base::target::FamilyFacts::masked_positions).
+    first_is_masked: bool,
 }
 
 /// The vectors that a shader exports.
-pub(super) fn plan(outputs: &Outputs) -> Result<Positions> {
+pub(super) fn plan(outputs: &Outputs, gpu: Gpu) -> Result<Positions> {
     let count = |slot: fn(u8) -> OutputSlot| (0..8).rev().find(|&n| outputs.has(slot(n))).map_or(0, |n| n + 1);
     let (clip, cull) = (count(OutputSlot::ClipDistance), count(OutputSlot::CullDistance));
     let clips = (0..clip).map(OutputSlot::ClipDistance);
@@ -41,7 +44,7 @@ pub(super) fn plan(outputs: &Outputs) -> Result<Positions> {
     };
     let misc = summary.has_misc();
     summary.count = 1 + u32::from(misc) + distances.len().div_ceil(4) as u32;
-    Ok(Positions { summary, misc, distances })
+    Ok(Positions { summary, misc, distances, first_is_masked: gpu.facts().masked_positions })
 }
 
 impl Positions {
@@ -62,7 +65,7 @@ impl Positions {
         }
         let last = vectors.len() - 1;
         for (n, (enable, values)) in vectors.into_iter().enumerate() {
-            push_export(b, ExportTarget::Pos(n as u8), enable, values, n == last);
+            push_export(b, ExportTarget::Pos(n as u8), enable, values, (n == last, n == 0 && self.first_is_masked));
         }
     }
 

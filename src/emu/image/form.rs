@@ -219,8 +219,7 @@ mod tests {
 
     #[test]
     fn every_row_of_images_but_two_kinds_is_known() {
-        let rows: Vec<&OpcodeRow> =
-            Isa::of(Gpu::Gfx1030).rows().iter().filter(|row| row.format == Format::Mimg).collect();
+        let rows: Vec<&OpcodeRow> = Isa::of(Gpu::Gfx1030).rows().filter(|row| row.format == Format::Mimg).collect();
         let unknown: Vec<&&OpcodeRow> = rows.iter().filter(|entry| resolve(entry).is_none()).collect();
         let expected = |e: &OpcodeRow| e.is(Traits::RAY.or(Traits::RAW)) || e.op == Op::ImageGather4h;
         assert!(rows.len() > 90 && unknown.iter().all(|entry| expected(entry)), "{unknown:?}");

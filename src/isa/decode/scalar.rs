@@ -41,14 +41,14 @@ impl Reader<'_> {
     pub(super) fn smem(&mut self) -> Result<Read> {
         let layout = &self.isa.layout.smem;
         let entry = self.entry(Format::Smem, layout.op)?;
-        if entry.is(Traits::INVALIDATES.or(Traits::TIMER)) {
+        if entry.is(Traits::INVALIDATES.or(Traits::NO_ADDRESS)) {
             // Without an address, its fields are ignored.
             let data = if entry.dst.is_empty() { Scalar::Null } else { self.scalar_of(layout.data)? };
             scalars(data, entry.data_registers())?;
             let (base, cache) = (Scalar::Null, CachePolicy::default());
             return Ok((entry, Fields::Smem(SmemFields { data, base, offset: 0, soffset: None, cache })));
         }
-        let data = self.scalar_of(layout.data)?;
+        let data = if entry.is(Traits::NO_DATA) { Scalar::Null } else { self.scalar_of(layout.data)? };
         scalars(data, entry.data_registers())?;
         let fields = SmemFields {
             data,

@@ -44,10 +44,12 @@ impl Encoder<'_> {
         let layout = &self.isa.layout.smem;
         self.begin(Format::Smem, layout.op, entry.number)?;
         if !entry.is(Traits::INVALIDATES) {
-            // A probe has a constant in place of the data.
-            let data = self.scalars("data", f.data, entry.data_registers())?;
-            self.put("data", layout.data, data)?;
-            if !entry.is(Traits::TIMER) {
+            if !entry.is(Traits::NO_DATA) {
+                // A probe has a constant in place of the data.
+                let data = self.scalars("data", f.data, entry.data_registers())?;
+                self.put("data", layout.data, data)?;
+            }
+            if !entry.is(Traits::NO_ADDRESS) {
                 let base = self.scalars("base", f.base, if entry.is(Traits::DESCRIPTOR) { 4 } else { 2 })?;
                 let soffset = self.scalars("scalar offset", f.soffset.unwrap_or(Scalar::Null), 1)?;
                 ensure(!f.cache.slc, || "slc: scalar memory has none".to_owned())?;

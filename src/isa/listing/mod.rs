@@ -154,12 +154,13 @@ impl Listing<'_> {
         if entry.is(Traits::INVALIDATES) {
             return;
         }
-        match entry.dst.is_empty() {
+        match entry.data_registers() {
+            0 if entry.is(Traits::NO_DATA) => {}
             // A probe has a number in place of the data.
-            true => self.push(small(f.data.index().into())),
-            false => self.push(Scalars(f.data, entry.data_registers())),
+            0 => self.push(small(f.data.index().into())),
+            count => self.push(Scalars(f.data, count)),
         }
-        if entry.is(Traits::TIMER) {
+        if entry.is(Traits::NO_ADDRESS) {
             return;
         }
         self.push(Scalars(f.base, if entry.is(Traits::DESCRIPTOR) { 4 } else { 2 }));

@@ -46,7 +46,7 @@ fn neither(inst: &Instruction) -> Option<&'static str> {
 
 fn samples(wave: WaveSize) -> Vec<Instruction> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ u64::from(wave.lanes()));
-    let round = |_| GFX.rows().iter().flat_map(|row| instructions(&mut random, row.op, wave)).collect::<Vec<_>>();
+    let round = |_| GFX.rows().flat_map(|row| instructions(&mut random, row.op, wave)).collect::<Vec<_>>();
     (0..ROUNDS).flat_map(round).collect()
 }
 
@@ -129,7 +129,6 @@ fn every_row_is_tried() {
     let insts = samples(WaveSize::W32);
     let unseen: Vec<&str> = GFX
         .rows()
-        .iter()
         .map(|row| row.op)
         .map(|op| GFX.row(op))
         .filter(|entry| !insts.iter().any(|inst| inst.entry == *entry))

@@ -1,13 +1,14 @@
 //! Opcode tables: the rows of each encoding.
 
-use super::table::OpcodeRow;
+use super::table::{Members, OpcodeRow};
 use super::{Format, Latency, Op, Traits};
 pub(super) use gfx10::ROWS as GFX10;
 
 /// Declares the rows of an encoding.
 macro_rules! rows {
     ($($op:ident $format:ident $number:literal $name:literal
-       [$($dst:ident)*] [$($src:ident)*] $latency:ident [$($of:ident)*] $(=> $atomic:ident)?;)*) => {
+       [$($dst:ident)*] [$($src:ident)*] $latency:ident [$($of:ident)*] $(=> $atomic:ident)?
+       $({$($set:ident)*})?;)*) => {
         /// One row for each operation.
         pub(crate) static ROWS: &[$crate::OpcodeRow] = &[$(
             $crate::OpcodeRow {
@@ -20,6 +21,7 @@ macro_rules! rows {
                 latency: $crate::Latency::$latency,
                 traits: $crate::Traits::NONE$(.or($crate::Traits::$of))*,
                 atomic: &[$($crate::MachineAtomic::$atomic)?],
+                members: $crate::table::Members::ALL$(.only(&[$(dovetail_base::target::InstructionSet::$set,)*]))?,
             },
         )*];
     };
@@ -54,6 +56,7 @@ pub(super) static ABSENT: OpcodeRow = OpcodeRow {
     latency: Latency::None,
     traits: Traits::NONE,
     atomic: &[],
+    members: Members::ALL,
 };
 
 /// The opcode of a row in VOP3: its own, or that of its long form.

@@ -102,25 +102,14 @@ fn terminate(
     match term {
         Term::Jump(to) if Some(to) == next => Ok(()),
         Term::Jump(to) => branch(out, Op::SBranch, to),
-        Term::Branch { when, then, els } if Some(els) == next => branch(out, op(when), then),
-        Term::Branch { when, then, els } if Some(then) == next => branch(out, op(opposite(when)), els),
+        Term::Branch { when, then, els } if Some(els) == next => branch(out, when.op(), then),
+        Term::Branch { when, then, els } if Some(then) == next => branch(out, opposite(when).op(), els),
         Term::Branch { when, then, els } => {
-            branch(out, op(when), then)?;
+            branch(out, when.op(), then)?;
             branch(out, Op::SBranch, els)
         }
         Term::End => out.push(&Instruction::program(isa, Op::SEndpgm, 0)),
         Term::Joint => Ok(()),
-    }
-}
-
-const fn op(when: Cond) -> Op {
-    match when {
-        Cond::Scc1 => Op::SCbranchScc1,
-        Cond::Scc0 => Op::SCbranchScc0,
-        Cond::Execz => Op::SCbranchExecz,
-        Cond::Execnz => Op::SCbranchExecnz,
-        Cond::Vccz => Op::SCbranchVccz,
-        Cond::Vccnz => Op::SCbranchVccnz,
     }
 }
 

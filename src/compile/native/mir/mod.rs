@@ -35,7 +35,7 @@ pub use operand::{Operand, OperandValue, PhysReg, RegisterClass, Val};
 
 use dovetail_base::target::{Stage, WaveSize};
 use dovetail_base::workspace::List;
-use dovetail_isa::Isa;
+use dovetail_isa::{Isa, Op};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -84,6 +84,20 @@ pub enum Cond {
     Vccz,
     /// VCC is not 0: after allocation only.
     Vccnz,
+}
+
+impl Cond {
+    /// The branch that is taken if it holds.
+    pub const fn op(self) -> Op {
+        match self {
+            Self::Scc1 => Op::SCbranchScc1,
+            Self::Scc0 => Op::SCbranchScc0,
+            Self::Execz => Op::SCbranchExecz,
+            Self::Execnz => Op::SCbranchExecnz,
+            Self::Vccz => Op::SCbranchVccz,
+            Self::Vccnz => Op::SCbranchVccnz,
+        }
+    }
 }
 
 /// Where the wave continues at the end of a block.

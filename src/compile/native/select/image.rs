@@ -5,7 +5,7 @@ use crate::mir::{Extra, Opcode, Operand, OperandValue};
 use crate::widths::FORMAT_LOADS;
 use dovetail_base::error::{Error, Result};
 use dovetail_ir::{Access, AtomicOp, Bits, LodMode, MimgDim, MimgInst, MimgOp, Value};
-use dovetail_isa::instruction::{Addresses, CachePolicy};
+use dovetail_isa::instruction::CachePolicy;
 use dovetail_isa::{Isa, Op, Traits};
 
 impl Selector<'_> {
@@ -39,7 +39,7 @@ impl Selector<'_> {
             (MimgOp::GetLod, MimgDim::D2Array) => MimgDim::D2,
             (_, dim) => dim,
         };
-        let nsa = address.len() > 1 && address.len() <= Addresses::MOST;
+        let nsa = address.len() > 1 && address.len() <= self.f.isa.limits.image_addresses;
         let mut uses = if nsa { self.vectors_apart(&address) } else { self.vector_run(&address) };
         uses.extend(image);
         uses.extend(sampler.into_iter().flatten());
