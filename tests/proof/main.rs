@@ -13,7 +13,6 @@ mod table;
 mod vulkan;
 mod worker;
 
-use dovetail::compile::request::GeneratorKind;
 use dovetail::proof::{Fate, Report};
 use dovetail_testing as support;
 use items::Item;
@@ -25,6 +24,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+use worker::Made;
 
 /// Arguments of the program.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ struct Args {
     corpus: PathBuf,
     sample: Option<usize>,
     case: String,
-    backend: GeneratorKind,
+    made: Made,
     source: String,
     jobs: usize,
     deadline: Duration,
@@ -44,9 +44,10 @@ struct Args {
 
 const USAGE: &str =
     "proof [--corpus DIR] [--sample N] [--case SUBSTRING] [--source NAME] [--jobs N] [--deadline SECONDS] [--json FILE]
-      [--backend llvm|native] [--from FILE]... [--against FILE] [--write]
+      [--backend llvm|native] [--target GPU] [--from FILE]... [--against FILE] [--write]
   --corpus DIR  folders that `corpus extract` wrote, instead of those below corpus/
   --sample N    about so many items, spread evenly over sources and kinds
+  --target GPU  the GPU whose code is executed, gfx1030 by default
   --backend B   the code generator, native or llvm; what the native one does not support goes to LLVM
   --json FILE   one line an item: what became of it
   --from FILE   takes the lines of an earlier --json as they are and runs what they do not have
@@ -67,7 +68,7 @@ fn args() -> Result<Args, String> {
         corpus: support::root().join("corpus"),
         sample: None,
         case: String::new(),
-        backend: GeneratorKind::default(),
+        made: Made::default(),
         source: String::new(),
         jobs: cores,
         deadline: Duration::from_secs(180),
@@ -84,7 +85,8 @@ fn args() -> Result<Args, String> {
             "--corpus" => out.corpus = value()?.into(),
             "--sample" => out.sample = Some(number(value()?)?),
             "--case" => out.case = value()?,
-            "--backend" => out.backend = value()?.parse().map_err(|e: dovetail::error::Error| e.to_string())?,
+            "--target" => out.made.target = value()?.parse().map_err(|e: dovetail::error::Error| e.to_string())?,
+            "--backend" => out.made.backend = value()?.parse().map_err(|e: dovetail::error::Error| e.to_string())?,
             "--source" => out.source = value()?,
             "--jobs" => out.jobs = number(value()?)?.max(1),
             "--deadline" => out.deadline = Duration::from_secs(number(value()?)? as u64),
@@ -168,7 +170,7 @@ fn judged(args: &Args, items: Vec<Item>, json: Option<File>) -> Vec<Line> {
                     let next = queue.lock().expect("the queue").pop_front();
                     let Some(item) = next else { return };
                     let began = Instant::now();
-                    let mut report = worker::ask(&mut worker, &item, args.backend, args.deadline);
+                    let mut report = worker::ask(&mut worker, &item, args.made, args.deadline);
                     report.milliseconds = began.elapsed().as_millis() as u64;
                     let line = Line { item, report };
                     let mut done = done.lock().expect("what is done");

@@ -25,12 +25,20 @@ pub const FLAG: &str = "--worker";
 /// Large shaders nest deeply.
 const STACK: usize = 256 << 20;
 
+/// What makes the code that is executed.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Made {
+    /// The GPU.
+    pub target: Gpu,
+    /// The code generator.
+    pub backend: GeneratorKind,
+}
+
 /// A request to a worker, one line.
 #[derive(Serialize, Deserialize)]
 struct Question {
     item: Item,
-    /// The code generator.
-    backend: GeneratorKind,
+    made: Made,
     /// The reason if the driver is not to be used.
     without_driver: Option<String>,
 }
@@ -96,8 +104,8 @@ impl Worker {
 
 /// Asks a worker, starting one if needed. A worker that ends may have crashed in the driver, which proves nothing about
 /// our code, so another one is asked to run the item without it. If that one ends too, our code crashed.
-pub fn ask(worker: &mut Option<Worker>, item: &Item, backend: GeneratorKind, deadline: Duration) -> Report {
-    let mut question = Question { item: item.clone(), backend, without_driver: None };
+pub fn ask(worker: &mut Option<Worker>, item: &Item, made: Made, deadline: Duration) -> Report {
+    let mut question = Question { item: item.clone(), made, without_driver: None };
     let why = match answer(worker, &question, deadline) {
         Ok(report) => return report,
         Err(Silence::Killed(why)) => why,
@@ -130,9 +138,9 @@ pub fn serve() -> ExitCode {
         let vulkan = Lavapipe::get().expect("lavapipe");
         let mut answers = std::io::stdout();
         for line in std::io::stdin().lines().map_while(Result::ok) {
-            let Question { item, backend, without_driver } = serde_json::from_str(&line).expect("a question");
+            let Question { item, made, without_driver } = serde_json::from_str(&line).expect("a question");
             let absent = without_driver.map(|why| Absent { why, lanes: vulkan.subgroup_size });
-            let report = judged(&item, backend, &shapes, absent.as_ref().map_or(vulkan, |absent| absent));
+            let report = judged(&item, made, &shapes, absent.as_ref().map_or(vulkan, |absent| absent));
             let answer = serde_json::to_string(&report).expect("a report");
             writeln!(answers, "{answer}").and_then(|()| answers.flush()).expect("the parent listens");
         }
@@ -142,7 +150,7 @@ pub fn serve() -> ExitCode {
     if matches!(ended, Ok(Ok(()))) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn judged(item: &Item, backend: GeneratorKind, shapes: &Shapes, judge: &dyn Judge) -> Report {
+fn judged(item: &Item, made: Made, shapes: &Shapes, judge: &dyn Judge) -> Report {
     let read = |path| std::fs::read(path).map_err(Into::into).and_then(Module::new);
     let modules: Result<Vec<Module>, _> = item.files.iter().map(read).collect();
     let modules = match modules {
@@ -150,15 +158,17 @@ fn judged(item: &Item, backend: GeneratorKind, shapes: &Shapes, judge: &dyn Judg
         Err(e) => return Report::new(Fate::NotCompiled, e.to_string()),
     };
     let entries = entries(item, &modules);
-    let options = TuningOptions { generator: backend, ..TuningOptions::default() };
+    let options = TuningOptions { generator: made.backend, ..TuningOptions::default() };
     let saved = RefCell::new(None);
     let on_difference = |difference: &Divergence<'_>| {
-        saved.borrow_mut().get_or_insert_with(|| save(item, &options, &modules, &entries, difference, judge));
+        saved
+            .borrow_mut()
+            .get_or_insert_with(|| save(item, made.target, &options, &modules, &entries, difference, judge));
     };
     let (compiler, budget) = (BuiltInCompiler::new(), RunBudget::default());
     let tools = Tools {
         compiler: &compiler,
-        target: Gpu::default(),
+        target: made.target,
         options: &options,
         judge,
         budget,
@@ -201,6 +211,7 @@ fn entries(item: &Item, modules: &[Module]) -> Vec<String> {
 /// Saves a failure as a bundle; returns its path.
 fn save(
     item: &Item,
+    target: Gpu,
     options: &TuningOptions,
     modules: &[Module],
     entries: &[String],
@@ -215,6 +226,7 @@ fn save(
     let stages = stages(item).iter().zip(modules).zip(entries).map(entry).collect();
     let mut bundle = Bundle::new(&item.name, difference.seed, "lavapipe", stages);
     bundle.manifest.floor = FLOOR;
+    bundle.manifest.target = target;
     bundle.manifest.options = options.clone();
     (bundle.state, bundle.inputs) = (difference.state.clone(), difference.inputs.clone());
     let spec: Vec<(u32, u64, usize)> =

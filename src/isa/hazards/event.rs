@@ -92,11 +92,13 @@ impl<'a> Seen<'a> {
             }
             Event::Permlane => matches!(entry.op, Op::VPermlane16B32 | Op::VPermlanex16B32),
             Event::Scalar => matches!(fields, Fields::Scalar(_) | Fields::Smem(_)),
-            Event::ScalarResult => {
-                // A wait has a register, and no result.
-                let result = entry.format != Format::Sopp && !entry.is(Traits::WAITS);
-                matches!(fields, Fields::Scalar(_)) && result && !self.effects().writes.is_empty()
-            }
+            // A wait has a register, and no result. A result that goes nowhere is one too.
+            Event::ScalarResult => match fields {
+                Fields::Scalar(f) if entry.format != Format::Sopp && !entry.is(Traits::WAITS) => {
+                    f.dst.is_some() || !self.effects().writes.is_empty()
+                }
+                _ => false,
+            },
             Event::ScalarMemory => matches!(fields, Fields::Smem(_)),
             Event::VectorLoad => {
                 matches!(self.effects().access, CountedAccess::VectorLoad(_) | CountedAccess::FlatLoad)

@@ -8,6 +8,8 @@
 //! `aco_insert_NOPs.cpp`. Where they differ, the row is the stricter one.
 
 mod event;
+#[cfg(test)]
+mod oracle;
 mod watch;
 
 pub use event::{Event, Seen};

@@ -1,0 +1,222 @@
+//! The rows against LLVM's hazard recogniser: short sequences, in which both must put the same instruction at the same
+//! place.
+
+use super::HazardWatch;
+use crate::{Instruction, Isa, Op, disassemble};
+use dovetail_base::target::{Gpu, WaveSize};
+use dovetail_testing as support;
+use std::fmt::Write;
+
+/// An instruction as LLVM's machine IR and as assembler text. `BRANCH` leaves the block.
+type Line = (&'static str, &'static str);
+
+const LOAD: Line = (
+    "$vgpr1 = BUFFER_LOAD_DWORD_OFFEN $vgpr0, $sgpr0_sgpr1_sgpr2_sgpr3, $sgpr4, 0, 0, 0, implicit $exec",
+    "buffer_load_dword v1, v0, s[0:3], s4 offen",
+);
+const STORE: Line = (
+    "BUFFER_STORE_DWORD_OFFEN_exact $vgpr1, $vgpr0, $sgpr0_sgpr1_sgpr2_sgpr3, $sgpr4, 0, 0, 0, implicit $exec",
+    "buffer_store_dword v1, v0, s[0:3], s4 offen",
+);
+const LDS: Line = ("$vgpr1 = DS_READ_B32 $vgpr0, 0, 0, implicit $m0, implicit $exec", "ds_read_b32 v1, v0");
+const MOVE: Line = ("$sgpr0 = S_MOV_B32 0", "s_mov_b32 s0, 0");
+const OTHER_MOVE: Line = ("$sgpr20 = S_MOV_B32 0", "s_mov_b32 s20, 0");
+const MOVE_M0: Line = ("$m0 = S_MOV_B32 0", "s_mov_b32 m0, 0");
+const MOVE_EXEC: Line = ("$exec = S_MOV_B64 7", "s_mov_b64 exec, 7");
+const VECTOR: Line = ("$vgpr2 = V_ADD_U32_e32 $vgpr2, $vgpr2, implicit $exec", "v_add_nc_u32 v2, v2, v2");
+const IDLE: Line = ("V_NOP_e32 implicit $exec", "v_nop");
+const WAIT_ALL: Line = ("S_WAITCNT 0", "s_waitcnt 0");
+const WAIT_STORES: Line = ("S_WAITCNT_VSCNT undef $sgpr_null, 0", "s_waitcnt_vscnt null, 0x0");
+const SCALAR_LOAD: Line = ("$sgpr10 = S_LOAD_DWORD_IMM $sgpr2_sgpr3, 0, 0", "s_load_dword s10, s[2:3], null");
+const SCALAR_LOAD_OVER: Line = ("$sgpr0 = S_LOAD_DWORD_IMM $sgpr12_sgpr13, 0, 0", "s_load_dword s0, s[12:13], null");
+const READ_LANE: Line = ("$sgpr2 = V_READFIRSTLANE_B32 $vgpr0, implicit $exec", "v_readfirstlane_b32 s2, v0");
+const COMPARE_EXEC: Line = (
+    "V_CMPX_EQ_F32_nosdst_e32 $vgpr0, $vgpr1, implicit-def $exec, implicit $mode, implicit $exec",
+    "v_cmpx_eq_f32 v0, v1",
+);
+const COMPARE: Line = ("$sgpr6_sgpr7 = V_CMP_EQ_U32_e64 $vgpr0, $vgpr1, implicit $exec", "v_cmp_eq_u32 s[6:7], v0, v1");
+const PERMLANE: Line = (
+    "$vgpr1 = V_PERMLANE16_B32_e64 0, $vgpr1, 0, $sgpr0, 0, $sgpr1, $vgpr1, 0, implicit $exec",
+    "v_permlane16_b32 v1, v1, s0, s1",
+);
+const SAVE_EXEC: Line = ("$sgpr8_sgpr9 = S_MOV_B64 $exec", "s_mov_b64 s[8:9], exec");
+const SOURCES_READ: Line = ("S_WAITCNT_DEPCTR 65507", "s_waitcnt_depctr 0xffe3");
+const NOP: Line = ("S_NOP 0", "s_nop 0");
+const BRANCH: Line = ("BRANCH", "s_branch 0");
+const ATOMIC: Line = (
+    "GLOBAL_ATOMIC_FMIN_SADDR $vgpr0, $vgpr1, $sgpr2_sgpr3, 0, 0, implicit $exec",
+    "global_atomic_fmin v0, v1, s[2:3]",
+);
+const DENORM: Line = ("S_DENORM_MODE 3, implicit-def $mode, implicit $mode", "s_denorm_mode 3");
+
+const CASES: &[&[Line]] = &[
+    &[LOAD, MOVE],
+    &[LOAD, MOVE_M0],
+    &[LOAD, MOVE_EXEC],
+    &[LOAD, OTHER_MOVE],
+    &[LOAD, SCALAR_LOAD_OVER],
+    &[LOAD, VECTOR, MOVE],
+    &[LOAD, WAIT_ALL, MOVE],
+    &[LOAD, SOURCES_READ, MOVE],
+    &[LOAD, NOP, MOVE],
+    &[LOAD, BRANCH, MOVE],
+    &[STORE, MOVE],
+    &[STORE, VECTOR, MOVE],
+    &[LDS, MOVE_EXEC],
+    &[LDS, MOVE],
+    &[SCALAR_LOAD, READ_LANE],
+    &[SCALAR_LOAD, OTHER_MOVE, READ_LANE],
+    &[SCALAR_LOAD, NOP, READ_LANE],
+    &[SCALAR_LOAD, WAIT_ALL, READ_LANE],
+    &[SCALAR_LOAD, WAIT_STORES, READ_LANE],
+    &[SCALAR_LOAD, VECTOR, READ_LANE],
+    &[SCALAR_LOAD, COMPARE],
+    &[COMPARE_EXEC, PERMLANE],
+    &[COMPARE_EXEC, IDLE, PERMLANE],
+    &[COMPARE_EXEC, VECTOR, PERMLANE],
+    &[COMPARE_EXEC, NOP, PERMLANE],
+    &[SAVE_EXEC, COMPARE_EXEC],
+    &[SAVE_EXEC, VECTOR, COMPARE_EXEC],
+    &[SAVE_EXEC, COMPARE, COMPARE_EXEC],
+    &[LOAD, COMPARE_EXEC],
+    &[LOAD, BRANCH, LDS],
+    &[LDS, BRANCH, LOAD],
+    &[LOAD, LDS],
+    &[LOAD, BRANCH, WAIT_STORES, LDS],
+    &[LOAD, WAIT_STORES, BRANCH, LDS],
+    &[LOAD, VECTOR, BRANCH, VECTOR, LDS],
+    &[ATOMIC, DENORM],
+    &[ATOMIC, VECTOR, DENORM],
+    &[ATOMIC, OTHER_MOVE, OTHER_MOVE, DENORM],
+    &[ATOMIC, OTHER_MOVE, OTHER_MOVE, OTHER_MOVE, DENORM],
+];
+
+/// What is put before the n-th instruction.
+type Added = Vec<(usize, String)>;
+
+fn machine_ir() -> String {
+    let mut text = String::new();
+    for (n, case) in CASES.iter().enumerate() {
+        let _ = write!(text, "---\nname: c{n}\nbody: |\n  bb.0:\n");
+        if case.contains(&BRANCH) {
+            text.push_str("    successors: %bb.1\n");
+        }
+        for (ir, _) in *case {
+            let _ = match *ir {
+                "BRANCH" => writeln!(text, "    S_BRANCH %bb.1\n  bb.1:"),
+                line => writeln!(text, "    {line}"),
+            };
+        }
+        text.push_str("    S_ENDPGM 0\n...\n");
+    }
+    text
+}
+
+/// What LLVM adds to each case.
+fn theirs(output: &str) -> Vec<Added> {
+    let body = |case: &str| {
+        let lines = case.split("body:").nth(1).unwrap_or_default().lines().skip(1).map(str::trim);
+        lines
+            .filter(|line| !line.is_empty() && !line.starts_with("bb.") && !line.starts_with("successors"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let cases = output.split("\nname:").skip(1).map(body);
+    let added = |(lines, case): (Vec<String>, &&[Line])| {
+        let (mut added, mut n) = (Added::new(), 0);
+        for line in lines {
+            let expected = case.get(n).map(|line| line.0.replace("BRANCH", "S_BRANCH %bb.1"));
+            if expected.is_some_and(|expected| spelled(&expected) == spelled(&line)) {
+                n += 1;
+            } else if !line.starts_with("S_ENDPGM") && line != "..." && line != "---" {
+                added.push((n, short(&line)));
+            }
+        }
+        assert_eq!(n, case.len(), "{case:?}");
+        added
+    };
+    cases.zip(CASES).map(added).collect()
+}
+
+/// Without what LLVM adds when it prints.
+fn spelled(line: &str) -> String {
+    line.replace("undef ", "").replace("implicit-def $mode, implicit $mode", "").replace(" ", "")
+}
+
+/// An added instruction by its kind and constant.
+fn short(line: &str) -> String {
+    match line {
+        line if line.contains("S_MOV_B32") && line.contains("sgpr_null") => "s_mov null".to_owned(),
+        line if line.contains("V_MOV_B32") => "v_mov".to_owned(),
+        line if line.starts_with("S_WAITCNT_VSCNT") => "vscnt".to_owned(),
+        line => line.replace("S_WAITCNT_DEPCTR", "depctr").replace("S_NOP", "nop"),
+    }
+}
+
+fn ours(isa: &'static Isa, wave: WaveSize, code: &[Instruction]) -> Added {
+    let mut watch = HazardWatch::new(isa, wave);
+    let mut added = Added::new();
+    for (n, inst) in code.iter().enumerate() {
+        watch.pass(inst, &mut |remedy| {
+            let constant = match &remedy.fields {
+                crate::instruction::Fields::Scalar(f) => f.imm,
+                _ => 0,
+            };
+            added.push((
+                n,
+                match remedy.entry.op {
+                    Op::SWaitcntDepctr => format!("depctr {constant}"),
+                    Op::SNop => format!("nop {constant}"),
+                    Op::SMovB32 => "s_mov null".to_owned(),
+                    Op::VMovB32 => "v_mov".to_owned(),
+                    Op::SWaitcntVscnt => "vscnt".to_owned(),
+                    op => format!("{op:?}"),
+                },
+            ));
+        });
+    }
+    added
+}
+
+#[test]
+fn llvm_keeps_the_same_instructions_apart() {
+    let test = "hazards::oracle::llvm_keeps_the_same_instructions_apart";
+    let (Some(llc), Some(mc)) = (support::tool(test, "llc-19"), support::tool(test, "llvm-mc-19")) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("cases.mir");
+    std::fs::write(&path, machine_ir()).expect("written");
+    let path = path.to_str().expect("a name");
+    let mut some = 0;
+    for gpu in [Gpu::Gfx1010, Gpu::Gfx1012, Gpu::Gfx1013, Gpu::Gfx1030] {
+        let (isa, cpu) = (Isa::of(gpu), format!("-mcpu={gpu}"));
+        let wave = "-mattr=-wavefrontsize32,+wavefrontsize64";
+        let args = ["-mtriple=amdgcn", &cpu, wave, "-run-pass=post-RA-hazard-rec", "-o", "-", path];
+        let output = llc.output(&args, b"");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let theirs = theirs(&String::from_utf8(output.stdout).expect("text"));
+        assert_eq!(theirs.len(), CASES.len());
+        for (case, theirs) in CASES.iter().zip(theirs) {
+            let text: Vec<&str> = case.iter().map(|line| line.1).collect();
+            let args = ["-arch=amdgcn", &cpu, wave, "-show-encoding"];
+            let listing = String::from_utf8(mc.output(&args, text.join("\n").as_bytes()).stdout).expect("text");
+            let code: Vec<Instruction> = listing.lines().filter_map(encoding).map(|words| read(isa, &words)).collect();
+            assert_eq!(code.len(), case.len(), "{text:?}\n{listing}");
+            let ours = ours(isa, WaveSize::W64, &code);
+            assert_eq!(ours, theirs, "{gpu}: {text:?}");
+            some += ours.len();
+        }
+    }
+    assert!(some > 40, "{some}");
+}
+
+fn read(isa: &'static Isa, words: &[u32]) -> Instruction {
+    disassemble(isa, words).expect("of the assembler")
+}
+
+/// The dwords after `encoding: [`.
+fn encoding(line: &str) -> Option<Vec<u32>> {
+    let bytes = line.split_once("encoding: [")?.1.split(']').next()?;
+    let byte = |text: &str| u32::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok();
+    let bytes: Option<Vec<u32>> = bytes.split(',').map(byte).collect();
+    Some(bytes?.chunks(4).map(|four| four.iter().rev().fold(0, |word, byte| word << 8 | byte)).collect())
+}
