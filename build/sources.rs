@@ -80,9 +80,7 @@ pub const GLUE: Sources = Sources {
         // Used by checkers and disassembly; nothing is written with these.
         "isa/assemble.rs",
         "isa/decode",
-        "isa/effects.rs",
         "isa/listing",
-        "isa/register_set.rs",
         // Plans of resources and user data, which glue does not use.
         "abi/layout.rs",
         "abi/user_data.rs",

@@ -124,13 +124,19 @@ impl Format {
     ///
     /// # Errors
     /// Malformed: the format is for neither vertex attributes nor colours (undefined, depth, compressed, video).
+    /// Unsupported: a colour format with padded channels.
     pub fn of(format: VkFormat) -> Result<Self> {
         let row = ROWS.partition_point(|(first, ..)| *first <= format.0).checked_sub(1).and_then(|row| ROWS.get(row));
         row.and_then(|(first, channels, numbers, packed)| {
             let number = *numbers.get(usize::try_from(format.0 - first).ok()?)?;
             Some(Self { channels, number, packed: *packed })
         })
-        .ok_or_else(|| Error::malformed(format!("`{format}` is not a vertex or colour format")))
+        .ok_or_else(|| match format.is_padded() {
+            true => {
+                Error::unsupported("colour format", format!("{format}: the render back ends have no padded channels"))
+            }
+            false => Error::malformed(format!("`{format}` is not a vertex or colour format")),
+        })
     }
 
     /// The format of a Vulkan name, with or without `VK_FORMAT_`. Files give formats by name.

@@ -201,6 +201,10 @@ mod tests {
             DVT_TARGET_GFX1034,
             DVT_TARGET_GFX1035,
             DVT_TARGET_GFX1036,
+            DVT_TARGET_GFX1010,
+            DVT_TARGET_GFX1011,
+            DVT_TARGET_GFX1012,
+            DVT_TARGET_GFX1013,
         ];
         assert!(Gpu::all().map(Gpu::elf_flags).eq(numbers));
     }

@@ -37,7 +37,16 @@ pub const DVT_E_BUG: i32 = -70;
 /// A compiler process of the service crashed on this shader.
 pub const DVT_E_QUARANTINED: i32 = -71;
 
-/// `target`: the GPU. The value is EF_AMDGPU_MACH in the `e_flags` of its ELFs.
+/// `target`: the GPU, here gfx1010. The value is EF_AMDGPU_MACH in the `e_flags` of its ELFs. `dvt_target` gives it for a
+/// version of the graphics core.
+pub const DVT_TARGET_GFX1010: u32 = 0x33;
+/// The same for gfx1011.
+pub const DVT_TARGET_GFX1011: u32 = 0x34;
+/// The same for gfx1012.
+pub const DVT_TARGET_GFX1012: u32 = 0x35;
+/// The same for gfx1013.
+pub const DVT_TARGET_GFX1013: u32 = 0x42;
+/// The same for gfx1030.
 pub const DVT_TARGET_GFX1030: u32 = 0x36;
 /// The same for gfx1031.
 pub const DVT_TARGET_GFX1031: u32 = 0x37;

@@ -5,7 +5,7 @@ use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
 use dovetail_base::target::WaveSize;
 use dovetail_isa::instruction::Fields;
-use dovetail_isa::{Event, Format, Hazard, Isa, Op, Seen, Traits};
+use dovetail_isa::{Format, Hazard, HazardEvent, Isa, Op, Seen, Traits};
 use std::collections::BTreeMap;
 
 /// The earlier instructions of a hazard that a later one may still harm.
@@ -127,7 +127,7 @@ pub(super) fn check(graph: &Graph, wave: WaveSize, reporter: &mut Reporter<'_>) 
 
 /// Whether it is an image access with separate addresses.
 fn apart(isa: &'static Isa, wave: WaveSize, step: &Step) -> bool {
-    Seen::new(isa, wave, &step.inst).is(Event::SeparateAddresses)
+    Seen::new(isa, wave, &step.inst).is(HazardEvent::SeparateAddresses)
 }
 
 /// Kind of clause that an instruction may be in.

@@ -222,7 +222,7 @@ pub(super) fn fragment_part(part: &mut Notes, interface: &StageInterface, fragme
         part.pipeline.insert(MetadataKey::PsSampleMask, 1);
     }
     for (key, holds) in [
-        (MetadataKey::UsesUavs, interface.writes_memory),
+        (MetadataKey::UsesUavs, interface.uses_storage()),
         (MetadataKey::WritesUavs, interface.writes_memory),
         (MetadataKey::WritesDepth, fragment.writes_depth),
     ] {

@@ -384,6 +384,15 @@ pub struct ResourceUse {
     pub count: Option<u32>,
 }
 
+impl StageInterface {
+    /// Whether the stage accesses storage buffers or images: PAL's UAVs, whether it writes them or not.
+    pub fn uses_storage(&self) -> bool {
+        use ResourceKind as K;
+        let storage = |kind| matches!(kind, K::StorageBuffer | K::StorageImage | K::StorageTexelBuffer);
+        self.writes_memory || self.resources.iter().any(|resource| storage(resource.kind))
+    }
+}
+
 /// Contents of a user-data SGPR (pal-abi 2.3, 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

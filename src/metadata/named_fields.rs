@@ -61,6 +61,7 @@ pub(super) const GROUPS: &[Group] = &[
             (".user_clip_plane5_ena", pa_cl_clip_cntl::UCP_ENA.bits(5, 1)),
             (".clip_disable", pa_cl_clip_cntl::CLIP_DISABLE),
             (".rasterization_kill", pa_cl_clip_cntl::DX_RASTERIZATION_KILL),
+            (".vte_vport_provoke_disable", pa_cl_clip_cntl::VTE_VPORT_PROVOKE_DISABLE),
             (".dx_linear_attr_clip_ena", pa_cl_clip_cntl::DX_LINEAR_ATTR_CLIP_ENA),
             (".zclip_near_disable", pa_cl_clip_cntl::ZCLIP_NEAR_DISABLE),
             (".zclip_far_disable", pa_cl_clip_cntl::ZCLIP_FAR_DISABLE),

@@ -33,6 +33,11 @@ impl VkFormat {
         core.or_else(later).copied()
     }
 
+    /// Whether it is of one plane, its channels padded to 16 bits: Vulkan lets an implementation offer these as colour formats.
+    pub fn is_padded(self) -> bool {
+        self.name().is_some_and(|name| name.starts_with("R10X6") || name.starts_with("R12X4"))
+    }
+
     /// Every format that has a name.
     pub fn all() -> impl Iterator<Item = (Self, &'static str)> {
         let core = (0..).zip(CORE).map(|(number, name)| (Self(number), *name));

@@ -9,6 +9,7 @@ mod chosen;
 #[path = "../support/elfs.rs"]
 mod elfs;
 mod golden;
+mod hazards;
 mod lanes;
 #[path = "../support/link_support.rs"]
 mod link_support;

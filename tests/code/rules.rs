@@ -319,31 +319,6 @@ fn control_stays_in_the_code() {
 }
 
 #[test]
-fn the_hazards_of_the_generation() {
-    let test = "rules::the_hazards_of_the_generation";
-    let atomic = |between: &str, mark: &str| {
-        format!("global_atomic_fmin v0, v1, s[2:3]\n{between}\n{mark} s_denorm_mode 3\ns_endpgm")
-    };
-    breaks(test, compute, CodeRule::Hazard, &atomic("", ">"));
-    breaks(test, compute, CodeRule::Hazard, &atomic("s_nop 1", ">"));
-    keeps(test, compute, &atomic("s_nop 2", ""));
-    keeps(test, compute, &atomic("v_nop", ""));
-    let clause = |mark: &str, between: &str| {
-        format!(
-            "{mark} s_clause 0x1
-            global_load_dword v2, v0, s[2:3]
-            {between}
-            global_load_dword v3, v0, s[2:3] offset:4
-            s_waitcnt vmcnt(0)
-            global_store_dwordx2 v0, v[2:3], s[2:3]
-            s_endpgm"
-        )
-    };
-    keeps(test, compute, &clause("", ""));
-    breaks(test, compute, CodeRule::Clause, &clause(">", "s_waitcnt vmcnt(0)"));
-}
-
-#[test]
 fn what_is_used_is_declared() {
     let test = "rules::what_is_used_is_declared";
     let used = |register: &str, mark: &str| {

@@ -1,8 +1,9 @@
 //! Each rule of `link::verify`, on a final ELF that violates only this rule.
 
 use crate::link_support::*;
+use dovetail::abi::layout::ResolvedLayout;
 use dovetail::link::verify::ElfRule;
-use dovetail::link::{EmitGlue, Placement, link, verify};
+use dovetail::link::{EmitGlue, Job, MetadataVersion, Object, Placement, link, verify};
 use dovetail::metadata::document::{Document, Map, get, set};
 use dovetail::metadata::note;
 use dovetail::state::PipelineState;
@@ -326,6 +327,38 @@ fn primitive_shaders() {
     }
     // The types of the two kinds of pipelines, with the stages of the other.
     for (elf, kind) in [(elf, "VsPs"), (linked(false), "Ngg")] {
-        breaks(ElfRule::Metadata, &with_map(elf, |m| set(m, ".type", kind.into())));
+        let rules = broken(&with_map(elf, |m| set(m, ".type", kind.into())));
+        assert!(rules.contains(&ElfRule::Metadata), "{kind}: {rules:?}");
     }
+    for stage in [1, 1 << 2, 2 << 3, 1 << 5, 1 << 13] {
+        let other = with_map(linked(false), |m| set_register(m, 0xA2D5, |w| Some(w | stage)));
+        breaks(ElfRule::Registers, &other);
+    }
+}
+
+/// PAL's loader reads as many attributes as `.num_interpolants` says, and divides by nothing else.
+#[test]
+fn attributes_by_name_are_counted() {
+    let elfs = [vertex().build(), fragment().build()];
+    let objects: Vec<Object> = elfs.iter().map(|part| Object::parse(part).unwrap()).collect();
+    let objects: Vec<&Object> = objects.iter().collect();
+    let state = state();
+    let job = Job {
+        objects: &objects,
+        state: &state,
+        layout: &ResolvedLayout::new(&state.layout).unwrap(),
+        placement: Placement::Adjacent,
+        glue: &EmitGlue,
+        metadata: MetadataVersion::Named,
+        plans: None,
+    };
+    let elf = job.link().unwrap().elf;
+    assert_eq!(broken(&elf), []);
+    let provokes = ["graphics_registers", "pa_cl_clip_cntl"].map(|key| format!(".{key}"));
+    with_map(elf.clone(), |m| {
+        let clip = within(m, &provokes.each_ref().map(String::as_str));
+        assert!(get(clip, ".vte_vport_provoke_disable").is_some(), "{clip:?}");
+    });
+    breaks(ElfRule::Metadata, &with_map(elf.clone(), |m| drop_key(m, ".num_interpolants")));
+    breaks(ElfRule::Metadata, &with_map(elf, |m| set(m, ".num_interpolants", 0.into())));
 }

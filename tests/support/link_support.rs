@@ -94,6 +94,12 @@ impl Unlinked {
         }
     }
 
+    /// The same for another GPU.
+    pub fn on(mut self, gpu: Gpu) -> Self {
+        (self.interface.target, self.flags) = (gpu, gpu.elf_flags());
+        self
+    }
+
     /// Prepends `s_mov_b32 s<n>, <symbol>` to the body.
     pub fn load_symbol(mut self, n: u32, symbol: &str) -> Self {
         let at = 4 * self.code.len() as u32;

@@ -14,17 +14,10 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A GPU, by LLVM's processor name. To add one of a known family: a variant here, and its row.
+/// New ones come last, because files have their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Gpu {
-    /// Navi 10.
-    Gfx1010,
-    /// Navi 12.
-    Gfx1011,
-    /// Navi 14.
-    Gfx1012,
-    /// Cyan Skillfish.
-    Gfx1013,
     /// Navi 21.
     Gfx1030,
     /// Navi 22.
@@ -39,6 +32,14 @@ pub enum Gpu {
     Gfx1035,
     /// Raphael, Mendocino.
     Gfx1036,
+    /// Navi 10.
+    Gfx1010,
+    /// Navi 12.
+    Gfx1011,
+    /// Navi 14.
+    Gfx1012,
+    /// Cyan Skillfish.
+    Gfx1013,
 }
 
 /// GPUs of one generation: one encoding of instructions, one set of registers, the same numbers.
@@ -55,6 +56,14 @@ impl Family {
     pub const COUNT: usize = Self::ALL.len();
     /// Every family, in the order of the variants.
     pub const ALL: [Self; 2] = [Self::Gfx101, Self::Gfx103];
+
+    /// AMD's name of it, in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gfx101 => "rdna1",
+            Self::Gfx103 => "rdna2",
+        }
+    }
 }
 
 /// GPUs that execute the same code: the operations of their family's encoding that they have.
@@ -105,10 +114,6 @@ impl Gpu {
             Row { gpu, name, elf_flags, instructions }
         }
         [
-            row(Gpu::Gfx1010, "gfx1010", 0x33, InstructionSet::Gfx1010),
-            row(Gpu::Gfx1011, "gfx1011", 0x34, InstructionSet::Gfx1012),
-            row(Gpu::Gfx1012, "gfx1012", 0x35, InstructionSet::Gfx1012),
-            row(Gpu::Gfx1013, "gfx1013", 0x42, InstructionSet::Gfx1013),
             row(Gpu::Gfx1030, "gfx1030", 0x36, InstructionSet::Gfx103),
             row(Gpu::Gfx1031, "gfx1031", 0x37, InstructionSet::Gfx103),
             row(Gpu::Gfx1032, "gfx1032", 0x38, InstructionSet::Gfx103),
@@ -116,6 +121,10 @@ impl Gpu {
             row(Gpu::Gfx1034, "gfx1034", 0x3e, InstructionSet::Gfx103),
             row(Gpu::Gfx1035, "gfx1035", 0x3d, InstructionSet::Gfx103),
             row(Gpu::Gfx1036, "gfx1036", 0x45, InstructionSet::Gfx103),
+            row(Gpu::Gfx1010, "gfx1010", 0x33, InstructionSet::Gfx1010),
+            row(Gpu::Gfx1011, "gfx1011", 0x34, InstructionSet::Gfx1012),
+            row(Gpu::Gfx1012, "gfx1012", 0x35, InstructionSet::Gfx1012),
+            row(Gpu::Gfx1013, "gfx1013", 0x42, InstructionSet::Gfx1013),
         ]
     };
 
@@ -171,9 +180,32 @@ impl Gpu {
         )
     }
 
+    /// The GPU with this version of the graphics core (the kernel's `IP_VERSION` of `GC_HWIP`): LLVM's names are the major
+    /// version in decimal, the minor version and the stepping in one hexadecimal digit each.
+    pub fn of_graphics_core(major: u32, minor: u32, stepping: u32) -> Option<Self> {
+        let name = format!("gfx{major}{minor:x}{stepping:x}");
+        Self::ROWS.iter().find(|row| row.name == name).map(|row| row.gpu)
+    }
+
+    /// The GPUs of a name: one, all of a family (`rdna2`), or `all`.
+    ///
+    /// # Errors
+    /// Unsupported: nothing known has that name.
+    pub fn named(name: &str) -> Result<Vec<Self>> {
+        let family = Family::ALL.into_iter().find(|family| family.name() == name);
+        match (name, family) {
+            ("all", _) => Ok(Self::all().collect()),
+            (_, Some(family)) => Ok(Self::all().filter(|gpu| gpu.family() == family).collect()),
+            (_, None) => Ok(vec![name.parse()?]),
+        }
+    }
+
     fn find(wanted: impl Fn(&Row) -> bool, what: impl FnOnce() -> String) -> Result<Self> {
         let found = Self::ROWS.iter().find(|row| wanted(row)).map(|row| row.gpu);
-        let known = || format!("known targets: {}", Self::ROWS.map(|row| row.name).join(", "));
+        let known = || {
+            let families = Family::ALL.map(Family::name).join(", ");
+            format!("known targets: {}; families: {families}", Self::ROWS.map(|row| row.name).join(", "))
+        };
         found.ok_or_else(|| Error::unsupported(what(), known()))
     }
 }
@@ -246,6 +278,11 @@ mod tests {
             assert_eq!((gpu.name().parse(), Gpu::of_elf_flags(gpu.elf_flags())), (Ok(gpu), Ok(gpu)));
             assert_eq!(serde_json::to_value(gpu).expect("a name"), gpu.name());
         }
+        assert_eq!(Gpu::of_graphics_core(10, 3, 6), Some(Gpu::Gfx1036));
+        assert_eq!(Gpu::of_graphics_core(9, 0, 10), None);
+        assert_eq!(Gpu::named("gfx1033"), Ok(vec![Gpu::Gfx1033]));
+        assert_eq!(Gpu::named("rdna1").map(|gpus| gpus.len()), Ok(4));
+        assert_eq!(Gpu::named("all").map(|gpus| gpus.len()), Ok(Gpu::all().count()));
         let refused = "gfx900".parse::<Gpu>().expect_err("not known").to_string();
         assert!(refused.contains("gfx1033"), "{refused}");
     }

@@ -15,6 +15,7 @@ use dovetail::target::Gpu;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Arguments of every command that builds.
@@ -115,20 +116,32 @@ impl InputArgs {
 /// GPUs to compile for.
 #[derive(clap::Args)]
 pub struct TargetArgs {
-    /// GPUs to compile for, separated by commas: gfx1030 to gfx1036. The front end runs once for all of them.
+    /// GPUs to compile for, separated by commas: gfx1010 to gfx1013, gfx1030 to gfx1036; rdna1, rdna2, all. The front end
+    /// runs once for all of them.
     #[arg(long = "target", default_value = "gfx1030", value_name = "GPU,…", value_delimiter = ',')]
-    targets: Vec<Gpu>,
+    targets: Vec<Named>,
+}
+
+/// The GPUs that one word names.
+#[derive(Clone)]
+struct Named(Vec<Gpu>);
+
+impl FromStr for Named {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        Gpu::named(name).map(Self)
+    }
 }
 
 impl TargetArgs {
     /// The GPUs, each once.
     pub fn all(&self) -> Vec<Gpu> {
-        self.targets.iter().copied().collect::<BTreeSet<_>>().into_iter().collect()
+        self.targets.iter().flat_map(|named| &named.0).copied().collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The name of a result, with its GPU if there are several.
     pub fn name(&self, name: &str, target: Gpu) -> String {
-        let several = self.targets.iter().any(|other| *other != target);
+        let several = self.targets.iter().flat_map(|named| &named.0).any(|other| *other != target);
         if several { format!("{name} [{target}]") } else { name.to_owned() }
     }
 }

@@ -9,6 +9,7 @@ use super::{
     MAX_ITEMS, fill_memory, give, handle, input, key, list, list_if_any, outcome, output, patience, said_size, take,
     terminated,
 };
+use dovetail_base::target::Gpu;
 use dovetail_compile::request::ModuleDigest;
 use dovetail_runtime as runtime;
 use dovetail_runtime::ModuleRef;
@@ -32,6 +33,13 @@ const DEFAULT_MEMORY_MIB: u32 = 64;
 #[unsafe(no_mangle)]
 pub extern "C" fn dvt_abi_version() -> u32 {
     DVT_ABI_VERSION
+}
+
+/// The `target` of a GPU, by the version of its graphics core as the kernel reports it: 10, 3, 0 is gfx1030. 0 if Dovetail has
+/// no code for it.
+#[unsafe(no_mangle)]
+pub extern "C" fn dvt_target(major: u32, minor: u32, stepping: u32) -> u32 {
+    guard_or(|| Ok(Gpu::of_graphics_core(major, minor, stepping).map_or(0, Gpu::elf_flags)), |_| 0)
 }
 
 /// Copies the text of the calling thread's last failure to `buf`: UTF-8, NUL-terminated, truncated to `size`. Returns the full

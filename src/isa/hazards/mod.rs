@@ -1,21 +1,18 @@
 //! Sequences of instructions that the hardware does not interlock, by family.
 //!
 //! A row says what must not follow what, and what makes it harmless. The generator keeps its code apart by them
-//! (`compile/native/hazards.rs`), glue by [`HazardWatch`], and the checker finds code that is not, in its own way
+//! (`compile/native/hazards.rs`), glue by [`HazardWatch`](super::HazardWatch), and the checker finds code that is not, in its own way
 //! (`check/hazards.rs`).
 //!
 //! Sources: LLVM, `GCNHazardRecognizer.cpp` (each row's name is that of its function there, `fix…` or `check…`); Mesa,
 //! `aco_insert_NOPs.cpp`. Where they differ, the row is the stricter one.
 
 mod event;
-#[cfg(test)]
-mod oracle;
-mod watch;
 
-pub use event::{Event, Seen};
-pub use watch::{HazardState, HazardWatch};
+pub use event::HazardEvent;
 
 use super::{Counter, Op};
+use HazardEvent as Event;
 
 /// An instruction that must not come too soon after another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,17 +20,17 @@ pub struct Hazard {
     /// LLVM's name of it.
     pub name: &'static str,
     /// The earlier instruction.
-    pub first: Event,
+    pub first: HazardEvent,
     /// What has to come after it for the later one to be harmful, if anything.
-    pub through: Option<Event>,
+    pub through: Option<HazardEvent>,
     /// The later instruction.
-    pub second: Event,
+    pub second: HazardEvent,
     /// Whether it is harmful only if it writes a scalar register that the earlier one reads.
     pub overwrites: bool,
     /// Wait states after which it is harmless: an instruction is one, `s_nop n` is n + 1. `None`: it stays harmful.
     pub states: Option<u8>,
     /// Instructions between them that make it harmless.
-    pub ended: &'static [Event],
+    pub ended: &'static [HazardEvent],
     /// What is put before the later instruction.
     pub remedy: Remedy,
 }

@@ -180,7 +180,7 @@ fn ours(isa: &'static Isa, wave: WaveSize, code: &[Instruction]) -> Added {
 
 #[test]
 fn llvm_keeps_the_same_instructions_apart() {
-    let test = "hazards::oracle::llvm_keeps_the_same_instructions_apart";
+    let test = "hazard_watch::oracle::llvm_keeps_the_same_instructions_apart";
     let (Some(llc), Some(mc)) = (support::tool(test, "llc-19"), support::tool(test, "llvm-mc-19")) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("cases.mir");

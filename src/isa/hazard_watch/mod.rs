@@ -1,6 +1,12 @@
 //! Goes along code and says what has to be put before an instruction.
 
-use super::{Hazard, MOST, Remedy, Seen};
+#[cfg(test)]
+mod oracle;
+mod seen;
+
+pub use seen::Seen;
+
+use crate::hazards::{Hazard, MOST, Remedy};
 use crate::instruction::{Fields, Instruction};
 use crate::{Isa, Op, Scalar, Src, WaitCounts};
 use dovetail_base::target::WaveSize;
