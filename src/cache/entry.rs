@@ -47,9 +47,15 @@ pub struct Payload {
 }
 
 impl Payload {
+    /// A payload that was just made.
+    pub fn of(bytes: Vec<u8>) -> Self {
+        let digest = *blake3::hash(&bytes).as_bytes();
+        Self { bytes, head: 0, tail: 0, digest }
+    }
+
     /// A payload stored without an entry, by a store that knows its digest otherwise; `None` if the digest is another.
     pub fn checked(bytes: Vec<u8>, digest: &[u8; DIGEST]) -> Option<Self> {
-        (blake3::hash(&bytes) == *digest).then_some(Self { bytes, head: 0, tail: 0, digest: *digest })
+        Some(Self::of(bytes)).filter(|payload| payload.digest == *digest)
     }
 
     /// Its BLAKE3.

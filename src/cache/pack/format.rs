@@ -86,6 +86,29 @@ pub struct PackMeta {
 }
 
 impl PackMeta {
+    /// Its bytes in a pack.
+    ///
+    /// # Errors
+    /// Malformed: the name. Unsupported: it is too long.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        self.check()?;
+        let bytes = rmp_serde::to_vec_named(self).map_err(|e| Error::bug(format!("a pack's description: {e}")))?;
+        let fits = bytes.len() <= MAX_META as usize;
+        let what = || Error::unsupported("pack description of this size", format!("at most {MAX_META} bytes"));
+        fits.then_some(bytes).ok_or_else(what)
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Malformed: it is no description of a pack.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        let meta: Self =
+            rmp_serde::from_slice(bytes).map_err(|e| Error::malformed(format!("the pack's description: {e}")))?;
+        meta.check()?;
+        Ok(meta)
+    }
+
     /// Checks the name, which becomes part of file names.
     ///
     /// # Errors

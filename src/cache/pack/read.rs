@@ -84,9 +84,7 @@ impl Pack {
         if Root::of(&head, directory, meta) != root {
             return Err(Error::malformed("the pack is damaged: its directory does not have its digest"));
         }
-        let meta: PackMeta =
-            rmp_serde::from_slice(meta).map_err(|e| Error::malformed(format!("the pack's description: {e}")))?;
-        meta.check()?;
+        let meta = PackMeta::decode(meta)?;
         let mut lines = directory.chunks_exact(LINE);
         let line = |line: &[u8]| Some((line.first_chunk().map(|eight| u64::from_be_bytes(*eight))?, *line.last_chunk()?));
         let (prefixes, digests): (Vec<u64>, Vec<[u8; 32]>) = lines.by_ref().filter_map(line).unzip();

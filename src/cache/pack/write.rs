@@ -2,7 +2,7 @@
 //!
 //! Keys come in order, so equal contents are equal bytes, whoever writes them and from whatever.
 
-use crate::format::{HEAD, Head, MAX_KEYS, MAX_META, PAGE, PackMeta, RECORDS, Record, Root, prefix};
+use crate::format::{HEAD, Head, MAX_KEYS, PAGE, PackMeta, RECORDS, Record, Root, prefix};
 use dovetail_base::error::{Context, Error, Result};
 use dovetail_base::files::unfinished;
 use dovetail_cache::entry::LARGEST_ENTRY;
@@ -19,8 +19,8 @@ pub struct PackWriter {
     part: PathBuf,
     file: BufWriter<File>,
     index: Vec<Record>,
-    /// Payloads written, by digest: offset in the data.
-    payloads: BTreeMap<[u8; 32], u64>,
+    /// Payloads written, by digest: offset in the data, and size.
+    payloads: BTreeMap<[u8; 32], (u64, u32)>,
     data: u64,
     finished: bool,
 }
@@ -42,28 +42,33 @@ impl PackWriter {
     /// Adds a payload under a key greater than all before.
     ///
     /// # Errors
-    /// Environment: it cannot be written. Bug: the key is not greater. Unsupported: too many keys, or a payload larger than any
+    /// Environment: it cannot be written. Malformed: the key is not greater. Unsupported: too many keys, or a payload larger than any
     /// entry.
     pub fn add(&mut self, key: &Key, payload: &Payload) -> Result<()> {
+        let size = u32::try_from(payload.len()).ok().filter(|size| *size as usize <= LARGEST_ENTRY);
+        let size = size.ok_or_else(|| Error::unsupported("payload of this size", format!("at most {LARGEST_ENTRY} bytes")))?;
+        if !self.payloads.contains_key(payload.digest()) {
+            self.file.write_all(payload).at(|| self.path.display().to_string())?;
+            self.payloads.insert(*payload.digest(), (self.data, size));
+            self.data += u64::from(size);
+        }
+        self.add_again(key, payload.digest())
+    }
+
+    /// Adds a payload that the pack has already, under a key greater than all before.
+    ///
+    /// # Errors
+    /// As [`Self::add`]; bug: the pack does not have it.
+    pub fn add_again(&mut self, key: &Key, digest: &[u8; 32]) -> Result<()> {
         if self.index.last().is_some_and(|last| last.key >= *key) {
-            return Err(Error::bug("keys of a pack that are not in order"));
+            return Err(Error::malformed(format!("keys of a pack that are not in order, at {key}")));
         }
         if self.index.len() as u64 >= MAX_KEYS {
             return Err(Error::unsupported("pack of this size", format!("a pack has at most {MAX_KEYS} keys: make several")));
         }
-        let size = u32::try_from(payload.len()).ok().filter(|size| *size as usize <= LARGEST_ENTRY);
-        let size = size.ok_or_else(|| Error::unsupported("payload of this size", format!("at most {LARGEST_ENTRY} bytes")))?;
-        let offset = match self.payloads.get(payload.digest()) {
-            Some(offset) => *offset,
-            None => {
-                self.file.write_all(payload).at(|| self.path.display().to_string())?;
-                self.payloads.insert(*payload.digest(), self.data);
-                let offset = self.data;
-                self.data += u64::from(size);
-                offset
-            }
-        };
-        self.index.push(Record { key: *key, digest: *payload.digest(), offset, size });
+        let written = self.payloads.get(digest).copied();
+        let (offset, size) = written.ok_or_else(|| Error::bug("a payload that a pack does not have"))?;
+        self.index.push(Record { key: *key, digest: *digest, offset, size });
         Ok(())
     }
 
@@ -76,17 +81,22 @@ impl PackWriter {
     ///
     /// # Errors
     /// Environment: it cannot be written. Malformed: the name.
-    pub fn finish(mut self, meta: &PackMeta) -> Result<Root> {
-        meta.check()?;
-        let written = self.write_index(meta).at(|| self.path.display().to_string())?;
-        self.finished = true;
-        Ok(written)
+    pub fn finish(self, meta: &PackMeta) -> Result<Root> {
+        self.finish_as(meta, None)
     }
 
-    fn write_index(&mut self, meta: &PackMeta) -> Result<Root> {
-        let meta = rmp_serde::to_vec_named(meta).map_err(|e| Error::bug(format!("a pack's description: {e}")))?;
-        let size = u32::try_from(meta.len()).ok().filter(|size| *size <= MAX_META);
-        let size = size.ok_or_else(|| Error::unsupported("pack description of this size", format!("at most {MAX_META} bytes")))?;
+    /// The same, for a pack that must have a root.
+    ///
+    /// # Errors
+    /// As [`Self::finish`]; malformed: it has another root.
+    pub fn finish_as(mut self, meta: &PackMeta, wanted: Option<Root>) -> Result<Root> {
+        let root = self.write_index(&meta.encode()?, wanted).at(|| self.path.display().to_string())?;
+        self.finished = true;
+        Ok(root)
+    }
+
+    fn write_index(&mut self, meta: &[u8], wanted: Option<Root>) -> Result<Root> {
+        let size = u32::try_from(meta.len()).map_err(|_| Error::bug("a pack's description that is too long"))?;
         let mut directory = Vec::new();
         for records in self.index.chunks(RECORDS) {
             let mut page = Vec::with_capacity(PAGE);
@@ -98,9 +108,12 @@ impl PackWriter {
         }
         let (keys, payloads) = (self.index.len() as u64, self.payloads.len() as u64);
         let head = Head { meta: size, keys, data: self.data, payloads };
-        let root = Root::of(&head, &directory, &meta);
+        let root = Root::of(&head, &directory, meta);
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != root) {
+            return Err(Error::malformed(format!("the pack would have the root {root}, and should have {wanted}: damaged")));
+        }
         self.file.write_all(&directory)?;
-        self.file.write_all(&meta)?;
+        self.file.write_all(meta)?;
         self.file.flush()?;
         let file = self.file.get_ref();
         file.write_all_at(&head.encode(&root), 0)?;
