@@ -133,7 +133,10 @@ mod tests {
         assert_eq!((&*payload, payload.digest()), (&b"some code"[..], blake3::hash(b"some code").as_bytes()));
         assert_eq!(payload.into_vec(), b"some code");
         let digest = blake3::hash(b"some code").into();
-        assert_eq!(Payload::checked(b"some code".to_vec(), &digest).map(Payload::into_vec), Some(b"some code".to_vec()));
+        assert_eq!(
+            Payload::checked(b"some code".to_vec(), &digest).map(Payload::into_vec),
+            Some(b"some code".to_vec())
+        );
         assert!(Payload::checked(b"some cods".to_vec(), &digest).is_none());
         assert_eq!(decode(&Key([8; 32]), &good).err(), Some(BadEntry::Digest));
         for i in 0..good.len() {

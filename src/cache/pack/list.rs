@@ -82,7 +82,8 @@ impl Listed {
         let mut word = |what: &str| words.next().ok_or_else(|| Error::malformed(format!("no {what}")));
         let standing = word("standing")?;
         let known = Standing::ALL.into_iter().find(|one| one.to_string() == standing);
-        let standing = known.ok_or_else(|| Error::malformed(format!("`{standing}`: accepted, withdrawn or removed")))?;
+        let standing =
+            known.ok_or_else(|| Error::malformed(format!("`{standing}`: accepted, withdrawn or removed")))?;
         let root = word("root")?.parse()?;
         let version = word("version")?;
         let version = version.parse().map_err(|_| Error::malformed(format!("`{version}` is not a version")))?;
@@ -124,7 +125,9 @@ impl PackList {
     fn parse(text: &str) -> Result<Self> {
         let mut lines = text.lines().enumerate();
         if lines.next().is_none_or(|(_, line)| line != HEAD) {
-            return Err(Error::malformed(format!("it does not begin with `{HEAD}`: it is another version's, or damaged")));
+            return Err(Error::malformed(format!(
+                "it does not begin with `{HEAD}`: it is another version's, or damaged"
+            )));
         }
         let lines = lines.filter(|(_, line)| !line.is_empty());
         let list = lines.map(|(number, line)| Listed::parse(line).at(|| format!("line {}", number + 1)));

@@ -102,8 +102,7 @@ pub fn merge(
 ) -> Result<Merged> {
     let cursor = |source: &&'_ dyn Source| source.keys_after(None).map(VecDeque::from);
     let keys = sources.iter().map(cursor).collect::<Result<Vec<_>>>()?;
-    let mut cursors: Vec<_> =
-        sources.iter().zip(keys).map(|(source, keys)| Cursor { source: *source, keys }).collect();
+    let mut cursors: Vec<_> = sources.iter().zip(keys).map(|(source, keys)| Cursor { source: *source, keys }).collect();
     let mut merged = Merged::default();
     while let Some(key) = cursors.iter().filter_map(|cursor| cursor.keys.front()).min().copied() {
         let having = cursors.iter_mut().filter(|cursor| cursor.keys.front() == Some(&key));

@@ -75,7 +75,9 @@ impl Pack {
         let (head, root) = Head::decode(&head)?;
         if head.file_bytes() != length {
             let should = head.file_bytes();
-            return Err(Error::malformed(format!("the pack has {length} bytes and should have {should}: copy it again")));
+            return Err(Error::malformed(format!(
+                "the pack has {length} bytes and should have {should}: copy it again"
+            )));
         }
         let directory = usize::try_from(head.directory_bytes()).map_err(|_| Error::memory("a pack's directory"))?;
         let mut bytes = zeros(directory + head.meta as usize)?;
@@ -86,7 +88,8 @@ impl Pack {
         }
         let meta = PackMeta::decode(meta)?;
         let mut lines = directory.chunks_exact(LINE);
-        let line = |line: &[u8]| Some((line.first_chunk().map(|eight| u64::from_be_bytes(*eight))?, *line.last_chunk()?));
+        let line =
+            |line: &[u8]| Some((line.first_chunk().map(|eight| u64::from_be_bytes(*eight))?, *line.last_chunk()?));
         let (prefixes, digests): (Vec<u64>, Vec<[u8; 32]>) = lines.by_ref().filter_map(line).unzip();
         if !prefixes.is_sorted() {
             return Err(Error::malformed("the pack's index is not in order"));
@@ -143,7 +146,9 @@ impl Pack {
         while let Some(number) = page.checked_sub(1) {
             let found = self.with_page(number, |bytes| search(bytes, self.head.records_in(number), key))?;
             match found {
-                Some(record) => return Ok(Some(Place { digest: record.digest, offset: record.offset, size: record.size })),
+                Some(record) => {
+                    return Ok(Some(Place { digest: record.digest, offset: record.offset, size: record.size }));
+                }
                 None if self.prefixes.get(number) == Some(&wanted) => page = number,
                 None => return Ok(None),
             }
@@ -257,7 +262,9 @@ impl Pack {
                 // An empty payload is nowhere, and may share its offset with another.
                 match places.insert((record.offset, record.size), place) {
                     Some(other) if other.digest != place.digest => {
-                        checks.damage.push(format!("key {} has another digest than its payload's other keys", record.key));
+                        checks
+                            .damage
+                            .push(format!("key {} has another digest than its payload's other keys", record.key));
                     }
                     Some(_) => {}
                     None => match self.payload(&place) {

@@ -22,7 +22,8 @@ pub fn system_packs(dir: &Path) -> Result<Vec<PathBuf>> {
     let place = || dir.display().to_string();
     let Ok(about) = std::fs::metadata(dir) else { return Ok(Vec::new()) };
     let refused = |path: &Path| {
-        let why = "it must belong to root, who alone may write it (chown root, chmod go-w): its packs are trusted for that";
+        let why =
+            "it must belong to root, who alone may write it (chown root, chmod go-w): its packs are trusted for that";
         Error::environment(why).at(path.display().to_string())
     };
     if !is_of_system(&about) {

@@ -46,7 +46,8 @@ impl PackWriter {
     /// entry.
     pub fn add(&mut self, key: &Key, payload: &Payload) -> Result<()> {
         let size = u32::try_from(payload.len()).ok().filter(|size| *size as usize <= LARGEST_ENTRY);
-        let size = size.ok_or_else(|| Error::unsupported("payload of this size", format!("at most {LARGEST_ENTRY} bytes")))?;
+        let size =
+            size.ok_or_else(|| Error::unsupported("payload of this size", format!("at most {LARGEST_ENTRY} bytes")))?;
         if !self.payloads.contains_key(payload.digest()) {
             self.file.write_all(payload).at(|| self.path.display().to_string())?;
             self.payloads.insert(*payload.digest(), (self.data, size));
@@ -64,7 +65,10 @@ impl PackWriter {
             return Err(Error::malformed(format!("keys of a pack that are not in order, at {key}")));
         }
         if self.index.len() as u64 >= MAX_KEYS {
-            return Err(Error::unsupported("pack of this size", format!("a pack has at most {MAX_KEYS} keys: make several")));
+            return Err(Error::unsupported(
+                "pack of this size",
+                format!("a pack has at most {MAX_KEYS} keys: make several"),
+            ));
         }
         let written = self.payloads.get(digest).copied();
         let (offset, size) = written.ok_or_else(|| Error::bug("a payload that a pack does not have"))?;
@@ -110,7 +114,9 @@ impl PackWriter {
         let head = Head { meta: size, keys, data: self.data, payloads };
         let root = Root::of(&head, &directory, meta);
         if let Some(wanted) = wanted.filter(|wanted| *wanted != root) {
-            return Err(Error::malformed(format!("the pack would have the root {root}, and should have {wanted}: damaged")));
+            return Err(Error::malformed(format!(
+                "the pack would have the root {root}, and should have {wanted}: damaged"
+            )));
         }
         self.file.write_all(&directory)?;
         self.file.write_all(meta)?;

@@ -87,7 +87,8 @@ pub fn diff(old: &Pack, new: &Pack, to: &Path, level: i32, done: &mut dyn FnMut(
     let (before, after) = (records(old)?, records(new)?);
     let newer: BTreeMap<&Key, &[u8; 32]> = after.iter().map(|record| (&record.key, &record.digest)).collect();
     let stays: Vec<bool> = before.iter().map(|record| newer.get(&record.key) == Some(&&record.digest)).collect();
-    let kept: BTreeSet<&Key> = before.iter().zip(&stays).filter(|(_, stays)| **stays).map(|(record, _)| &record.key).collect();
+    let kept: BTreeSet<&Key> =
+        before.iter().zip(&stays).filter(|(_, stays)| **stays).map(|(record, _)| &record.key).collect();
     let mut numbers = Numbers::of(&before);
     let added: Vec<(&Key, u32)> = after
         .iter()
@@ -181,7 +182,10 @@ fn open(delta: &Path) -> Result<([Root; 2], impl Read)> {
         return Err(Error::malformed("not a delta: it does not begin with `DVD`"));
     }
     if magic != MAGIC {
-        return Err(Error::unsupported(format!("delta format {}", magic[3]), format!("this program reads format {}", MAGIC[3])));
+        return Err(Error::unsupported(
+            format!("delta format {}", magic[3]),
+            format!("this program reads format {}", MAGIC[3]),
+        ));
     }
     head.iter_mut().try_for_each(|root| file.read_exact(root)).map_err(|e| undecodable(&e))?;
     Ok((head.map(Root), file))
@@ -199,7 +203,9 @@ fn apply_here(old: &Pack, delta: &Path, to: &Path, done: &mut dyn FnMut()) -> Re
     let ([from, wanted], file) = open(delta)?;
     if from != old.root() {
         let (path, root) = (old.path().display(), old.root());
-        return Err(Error::malformed(format!("this delta is for the pack with root {from}, and {path} has root {root}")));
+        return Err(Error::malformed(format!(
+            "this delta is for the pack with root {from}, and {path} has root {root}"
+        )));
     }
     let before = records(old)?;
     let mut body = Body(decoder(file).map_err(|e| undecodable(&e))?);

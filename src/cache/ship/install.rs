@@ -73,7 +73,9 @@ impl Checked {
             None if terms.unsigned => {}
             None => {
                 let name = signature_path(from).display().to_string();
-                let why = format!("it is not signed ({name} does not exist): ask for its signature, or add it with --unsigned");
+                let why = format!(
+                    "it is not signed ({name} does not exist): ask for its signature, or add it with --unsigned"
+                );
                 return Err(Error::environment(why).at(place()));
             }
         }
@@ -159,7 +161,13 @@ fn delete(dropped: &[PathBuf], but: &Path) {
 ///
 /// # Errors
 /// As [`add`].
-pub fn add_to_system(from: &Path, folder: &Path, trust: &Trust, terms: &Terms, done: &mut dyn FnMut()) -> Result<Added> {
+pub fn add_to_system(
+    from: &Path,
+    folder: &Path,
+    trust: &Trust,
+    terms: &Terms,
+    done: &mut dyn FnMut(),
+) -> Result<Added> {
     std::fs::create_dir_all(folder).at(|| folder.display().to_string())?;
     let there = system_packs(folder)?;
     let checked = Checked::new(from, folder, terms, trust, done)?;
@@ -198,11 +206,22 @@ pub fn remove(cache: &Path, name: &str) -> Result<Listed> {
     Ok(removed)
 }
 
-/// Marks the packs of a cache that were withdrawn, so that nobody reads them any longer, drivers included. Gives a line for each.
+/// Marks the packs of a cache that their signers have withdrawn, by the standard folders of trust, so that nobody reads them any
+/// longer, drivers included. Gives a line for each.
 ///
 /// # Errors
-/// Environment: the list cannot be read, or a withdrawn pack cannot be marked.
-pub fn leave_out_withdrawn(cache: &Path, trust: &Trust) -> Result<Vec<String>> {
+/// Environment: a withdrawn pack cannot be marked. As [`Trust::read`].
+pub fn leave_out_withdrawn(cache: &Path) -> Result<Vec<String>> {
+    // Whoever reads the cache tells that its list cannot be read.
+    let signed = PackList::read(cache).is_ok_and(|list| list.accepted().any(|line| line.signer.is_some()));
+    if signed { leave_out(cache, &Trust::standard()?) } else { Ok(Vec::new()) }
+}
+
+/// The same, by other folders.
+///
+/// # Errors
+/// As [`leave_out_withdrawn`].
+pub fn leave_out(cache: &Path, trust: &Trust) -> Result<Vec<String>> {
     let withdrawn = |line: &Listed| trust.withdrawn(line.root, line.signer.as_deref());
     if !PackList::read(cache)?.accepted().any(|line| withdrawn(line).is_some()) {
         return Ok(Vec::new());

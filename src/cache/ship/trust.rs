@@ -192,7 +192,8 @@ impl Trust {
             let list = list.path.display();
             return Err(Error::environment(format!("signed by the key {id}, which its owner has withdrawn ({list})")));
         }
-        let wrong = |e: minisign_verify::Error| Error::malformed(format!("not the signature of this file by {id}: {e}"));
+        let wrong =
+            |e: minisign_verify::Error| Error::malformed(format!("not the signature of this file by {id}: {e}"));
         let mut verifier = key.key.verify_stream(signature).map_err(wrong)?;
         struct Sink<'a, 'b>(&'a mut minisign_verify::StreamVerifier<'b>);
         impl Write for Sink<'_, '_> {
