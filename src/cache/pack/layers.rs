@@ -233,3 +233,6 @@ impl Store for Layers {
         notices
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,8 @@ mod list;
 mod merge;
 mod read;
 mod system;
+#[cfg(test)]
+mod testing;
 mod write;
 
 pub use format::{PackMeta, Root};

@@ -205,8 +205,8 @@ mod tests {
         for (text, why) in [
             (String::new(), "begin with"),
             ("dovetail packs 2\n".into(), "begin with"),
-            (format!("{HEAD}\naccepted {root} 1 a -"), "line 2: no path"),
-            (format!("{HEAD}\n\nwanted {root} 1 a - p"), "line 3: `wanted`"),
+            (format!("{HEAD}\naccepted {root} 1 a -"), "line 2: malformed input: no path"),
+            (format!("{HEAD}\n\nwanted {root} 1 a - p"), "line 3: malformed input: `wanted`"),
             (format!("{HEAD}\naccepted {root}0 1 a - p"), "64 hexadecimal digits"),
             (format!("{HEAD}\naccepted {root} one a - p"), "not a version"),
             (format!("{HEAD}\naccepted {root} 1 ../a - p"), "pack name"),

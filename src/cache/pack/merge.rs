@@ -135,3 +135,6 @@ pub fn merge(
     }
     Ok(merged)
 }
+
+#[cfg(test)]
+mod tests;

@@ -303,3 +303,6 @@ fn search(page: &[u8], count: usize, key: &Key) -> Option<Record> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests;
