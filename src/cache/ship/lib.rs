@@ -10,3 +10,6 @@ pub mod install;
 pub mod sign;
 pub mod transport;
 pub mod trust;
+
+#[cfg(test)]
+mod tests;

@@ -69,6 +69,12 @@ struct MetaArgs {
     targets: Vec<Gpu>,
 }
 
+/// A compiler's name, with the beginning of the digest of its sources.
+fn compiler(manifest: &CacheManifest) -> String {
+    let sources: String = manifest.compiler.sources.chars().take(12).collect();
+    format!("{} ({sources})", manifest.compiler.backend)
+}
+
 /// What is made of several sources.
 #[derive(serde::Serialize)]
 struct Made {
@@ -90,8 +96,6 @@ impl Resolve for Rules {
             return Ok(None);
         }
         let manifests = payloads.iter().map(|payload| CacheManifest::read(payload)).collect::<Result<Vec<_>>>()?;
-        let compiler =
-            |manifest: &CacheManifest| format!("{} ({})", manifest.compiler.backend, manifest.compiler.sources);
         let Some(first) = manifests.first() else { return Ok(None) };
         if let Some(other) = manifests.iter().find(|other| other.compiler != first.compiler) {
             let why = format!(
@@ -121,7 +125,7 @@ impl MetaArgs {
         let merged = pack::merge(sources, &rules, &mut writer, |key, payload| {
             targets.extend(Gpu::of_elf(payload).ok());
             if *key == rules.manifest {
-                compilers.extend(CacheManifest::read(payload).ok().map(|manifest| manifest.compiler.backend));
+                compilers.extend(CacheManifest::read(payload).ok().map(|manifest| compiler(&manifest)));
             }
             progress.tick();
         })?;
