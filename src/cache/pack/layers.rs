@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
-/// Time in milliseconds after which a miss looks whether the list of packs has changed.
+/// Time in milliseconds after which a miss looks whether packs were added or removed.
 const LOOK_AGAIN: u64 = 1000;
 
 /// Opens the cache in a directory with the packs that it lists and those of the system. The directory need not exist. A pack that
@@ -54,7 +54,7 @@ type Stamp = Option<(u64, i64, i64, u64)>;
 /// The packs that are read, in this order.
 #[derive(Default)]
 struct Packs {
-    stamps: [Stamp; 2],
+    stamps: [Stamp; 3],
     packs: Vec<Arc<Pack>>,
     /// Why packs are left out.
     refused: Vec<Error>,
@@ -90,8 +90,9 @@ impl Layers {
         self.packs.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn stamps(&self) -> [Stamp; 2] {
-        [stamp(&PackList::path(&self.dir)), self.system.as_deref().and_then(stamp)]
+    fn stamps(&self) -> [Stamp; 3] {
+        // The folder's changes if a pack in it is replaced.
+        [stamp(&PackList::path(&self.dir)), stamp(&packs_dir(&self.dir)), self.system.as_deref().and_then(stamp)]
     }
 
     /// Reads the list again. Packs that stay are not opened again.
@@ -108,7 +109,7 @@ impl Layers {
         });
         let own = list.accepted().map(|line| (packs_dir(&self.dir).join(&line.path), Some(line.root)));
         for (path, root) in own.chain(system.into_iter().map(|path| (path, None))) {
-            let is_open = |pack: &&Arc<Pack>| root == Some(pack.root()) && pack.path() == path;
+            let is_open = |pack: &&Arc<Pack>| root == Some(pack.root()) && pack.path() == path && pack.is_in_place();
             let opened = before.packs.iter().find(is_open).cloned().map_or_else(|| accepted(&path, root), Ok);
             let listed = |pack: &Pack| list.0.iter().find(|line| line.root == pack.root()).map(|line| line.standing);
             match opened {

@@ -123,6 +123,15 @@ fn packs_that_come_and_go_are_noticed() {
     due();
     assert!(layers.get_checked(&key(25)).unwrap().is_some());
     assert!(std::sync::Arc::ptr_eq(&before, &layers.packs().packs[1]), "it was opened again");
+    // A pack in the place of a damaged one.
+    let path = packs_dir(dir.path()).join("newer.pack");
+    fs::rename(&path, dir.path().join("moved")).unwrap();
+    fs::copy(dir.path().join("moved"), &path).unwrap();
+    due();
+    assert!(layers.has_changed() && !std::sync::Arc::ptr_eq(&layers.packs().packs[0], &before));
+    assert!(
+        layers.packs().packs.iter().all(|pack| pack.is_in_place()) && layers.get_checked(&key(25)).unwrap().is_some()
+    );
     PackList::change(dir.path(), |list| Ok(list.0.clear())).unwrap();
     layers.reopen();
     assert!(layers.get_checked(&key(15)).unwrap().is_none());
