@@ -33,6 +33,8 @@
 //! | a GPU of a known family, a number in which families differ | a row in `base/target/mod.rs`; `base/target/facts.rs` |
 //! | which hardware stages run which API stages | the table of `base/target/shape.rs` |
 //! | a cache store | see `cache/lib.rs` |
+//! | the format of packs, and how caches read them | `cache/pack/format.rs`, `cache/pack/layers.rs` |
+//! | whose packs are accepted, and how they are sent | `cache/ship/lib.rs` |
 //! | a field of the pipeline state that reaches a register | `state/lib.rs`, `metadata/graphics.rs` (compute: `finalize.rs`), `capi/state.rs` |
 //! | the pipeline hash in the metadata | `link/pipeline_hash.rs` |
 //! | a Vulkan structure or dynamic state in recordings | see `capture/lib.rs`; the layer itself is `layer/` |
@@ -45,7 +47,8 @@
 //!
 //! ```text
 //! base ─ state ─ isa, metadata, reloc ─ abi ─ glue ─ link ─ pipeline ─ wire ─ runtime ─ capi       what a driver loads
-//!           └ compile (requests)  └ cache                └ service
+//!           └ compile (requests)  └ cache ─ pack         └ service
+//!                                           └ ship (packs between machines: the service, the program)
 //! base ─ ir ─ spirv, opt, passes ─ native, llvm ─ compiler ─ worker                                the compiler
 //!         └ interp     isa, metadata ─ check, emu ─ proof                                          the judges
 //! base ─ state ─ capture, corpus                                                                   other people's shaders
@@ -76,6 +79,7 @@ pub use dovetail_glue as glue;
 pub use dovetail_isa as isa;
 pub use dovetail_link as link;
 pub use dovetail_metadata as metadata;
+pub use dovetail_pack as pack;
 pub use dovetail_pipeline as pipeline;
 pub use dovetail_pipeline::{keys, toolchain};
 pub use dovetail_proof as proof;
@@ -83,6 +87,7 @@ pub use dovetail_proof::template;
 pub use dovetail_reloc as reloc;
 pub use dovetail_runtime as runtime;
 pub use dovetail_service as service;
+pub use dovetail_ship as ship;
 pub use dovetail_wire as wire;
 
 /// The intermediate representation of one shader, and its interpreter.

@@ -4,7 +4,7 @@ use crate::error::{Context, Error, Result};
 use std::fs::{self, File};
 use std::hash::BuildHasher;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Largest handwritten text that is read, in bytes: a state, a manifest, a list.
 pub const MAX_TEXT: u64 = 64 << 20;
@@ -127,11 +127,16 @@ fn write_or_sync(path: &Path, bytes: &[u8], sync: Sync) -> Result<()> {
     }
 }
 
-fn replace(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>, sync: Sync) -> Result<()> {
-    // Nobody can foresee the name and put a link there, and a link is not followed. The name does not contain the file's
-    // own, which may already have the maximal length.
+/// A name for a file beside this one, which is renamed when it is complete. Nobody can foresee it and put a link there. It does not
+/// contain the file's own name, which may already have the maximal length.
+pub fn unfinished(path: &Path) -> PathBuf {
     let number = std::hash::RandomState::new().hash_one(std::process::id());
-    let part = path.with_file_name(format!(".dovetail-{number:016x}.part"));
+    path.with_file_name(format!(".dovetail-{number:016x}.part"))
+}
+
+fn replace(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>, sync: Sync) -> Result<()> {
+    // A link in its place is not followed.
+    let part = unfinished(path);
     let written = File::create_new(&part).and_then(|mut file| {
         file.write_all(bytes)?;
         permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))?;

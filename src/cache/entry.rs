@@ -34,14 +34,30 @@ pub enum BadEntry {
     Digest,
 }
 
-/// A payload whose entry is complete.
+/// A payload whose digest was checked.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Payload {
-    entry: Vec<u8>,
+    /// An entry, or the payload alone.
+    bytes: Vec<u8>,
+    /// Bytes before the payload.
+    head: usize,
+    /// Bytes after it.
+    tail: usize,
     digest: [u8; DIGEST],
 }
 
 impl Payload {
+    /// A payload that was just made.
+    pub fn of(bytes: Vec<u8>) -> Self {
+        let digest = *blake3::hash(&bytes).as_bytes();
+        Self { bytes, head: 0, tail: 0, digest }
+    }
+
+    /// A payload stored without an entry, by a store that knows its digest otherwise; `None` if the digest is another.
+    pub fn checked(bytes: Vec<u8>, digest: &[u8; DIGEST]) -> Option<Self> {
+        Some(Self::of(bytes)).filter(|payload| payload.digest == *digest)
+    }
+
     /// Its BLAKE3.
     pub fn digest(&self) -> &[u8; 32] {
         &self.digest
@@ -49,9 +65,9 @@ impl Payload {
 
     /// Its bytes alone.
     pub fn into_vec(self) -> Vec<u8> {
-        let mut bytes = self.entry;
-        bytes.truncate(bytes.len().saturating_sub(DIGEST));
-        bytes.drain(..HEAD);
+        let mut bytes = self.bytes;
+        bytes.truncate(bytes.len().saturating_sub(self.tail));
+        bytes.drain(..self.head);
         bytes
     }
 }
@@ -59,7 +75,7 @@ impl Payload {
 impl Deref for Payload {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        self.entry.get(HEAD..self.entry.len().saturating_sub(DIGEST)).unwrap_or_default()
+        self.bytes.get(self.head..self.bytes.len().saturating_sub(self.tail)).unwrap_or_default()
     }
 }
 
@@ -101,7 +117,7 @@ pub fn decode(key: &Key, entry: Vec<u8>) -> Result<Payload, BadEntry> {
     let digest = *blake3::hash(payload).as_bytes();
     // Hash equality is in constant time, which costs nothing here.
     let right = <[u8; DIGEST]>::try_from(sealed).is_ok_and(|sealed| seal(key, head, &digest) == sealed);
-    if right { Ok(Payload { entry, digest }) } else { Err(BadEntry::Digest) }
+    if right { Ok(Payload { bytes: entry, head: HEAD, tail: DIGEST, digest }) } else { Err(BadEntry::Digest) }
 }
 
 #[cfg(test)]
@@ -116,6 +132,12 @@ mod tests {
         let payload = decode(&key, &good).map_err(|_| ()).unwrap();
         assert_eq!((&*payload, payload.digest()), (&b"some code"[..], blake3::hash(b"some code").as_bytes()));
         assert_eq!(payload.into_vec(), b"some code");
+        let digest = blake3::hash(b"some code").into();
+        assert_eq!(
+            Payload::checked(b"some code".to_vec(), &digest).map(Payload::into_vec),
+            Some(b"some code".to_vec())
+        );
+        assert!(Payload::checked(b"some cods".to_vec(), &digest).is_none());
         assert_eq!(decode(&Key([8; 32]), &good).err(), Some(BadEntry::Digest));
         for i in 0..good.len() {
             for bit in 0..8 {

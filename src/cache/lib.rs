@@ -21,6 +21,7 @@ mod reader;
 mod sled;
 mod store;
 
+pub use aside::open_to_all;
 pub use entry::Payload;
 pub use key::{Key, KeyBuilder};
 pub use kind::StoreKind;
@@ -114,25 +115,40 @@ impl Cache {
     /// The same, with their digest.
     pub fn get_digested(&self, key: &Key) -> Option<Payload> {
         let waiting = self.gathered.as_ref().and_then(|gathered| lock(gathered).get(key).cloned());
-        let found = waiting.map_or_else(|| self.store.get(key), |waiting| Ok(Some(waiting)));
+        let found = match waiting {
+            Some(waiting) => Ok(Some(entry::decode(key, waiting))),
+            None => self.store.get_checked(key),
+        };
         self.note_unread(found.as_ref().err());
-        let found = found.unwrap_or_else(|e| {
-            self.remember(0, e);
-            // No entry is empty, so this counts as a bad one.
-            Some(Vec::new())
-        });
-        match found.map(|bytes| entry::decode(key, bytes)) {
-            Some(Ok(payload)) => {
+        match found {
+            Ok(Some(Ok(payload))) => {
                 self.hits.fetch_add(1, Ordering::Relaxed);
                 return Some(payload);
             }
-            Some(Err(_)) => {
+            Ok(Some(Err(_))) => {
                 self.bad.fetch_add(1, Ordering::Relaxed);
             }
-            None => {}
+            Err(e) => {
+                self.remember(0, e);
+                self.bad.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(None) => {}
         }
         self.misses.fetch_add(1, Ordering::Relaxed);
         None
+    }
+
+    /// The valid payloads that the layers of the store have under a key, topmost first. Not counted as hits.
+    pub fn get_each(&self, key: &Key) -> Vec<Payload> {
+        self.store.get_each(key)
+    }
+
+    /// The next keys after one, in order, of the entries in the writable store: not those of packs below it.
+    ///
+    /// # Errors
+    /// Environment: the store is damaged. Unsupported: it does not list its keys.
+    pub fn keys_after(&self, last: Option<&Key>) -> Result<Vec<Key>> {
+        self.store.keys_after(last)
     }
 
     /// Stores bytes under a key, replacing an old entry.

@@ -10,7 +10,7 @@ use super::lmdb::{self, Failure};
 use super::page::Damage;
 use super::reader::Reader;
 use super::store::Store;
-use dovetail_base::error::{Context as _, Error, Result};
+use dovetail_base::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -80,11 +80,22 @@ impl LmdbStore {
         Ok(reader)
     }
 
-    fn find(&self, key: &Key) -> Result<Option<Vec<u8>>, Damage> {
+    /// The reader, opened if it was not and there is a file.
+    fn opened(&self) -> Result<Option<Arc<Reader>>, Damage> {
         let reader = self.reader.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(reader) = reader.map_or_else(|| self.open_reader(), |reader| Ok(Some(reader)))? else {
-            return Ok(None);
+        reader.map_or_else(|| self.open_reader(), |reader| Ok(Some(reader)))
+    }
+
+    fn error(&self, damage: Damage) -> Error {
+        let error = match damage.unread {
+            Some(libc::ENOMEM) => Error::memory(damage.to_string()),
+            _ => Error::environment(damage.to_string()),
         };
+        error.at(self.file().display().to_string())
+    }
+
+    fn find(&self, key: &Key) -> Result<Option<Vec<u8>>, Damage> {
+        let Some(reader) = self.opened()? else { return Ok(None) };
         match reader.get(&key.0) {
             Ok(Some(value)) => Ok(Some(value)),
             // The store was set aside or deleted; later puts are in another file.
@@ -166,12 +177,16 @@ impl LmdbStore {
 
 impl Store for LmdbStore {
     fn get(&self, key: &Key) -> Result<Option<Vec<u8>>> {
-        self.find(key)
-            .map_err(|damage| match damage.unread {
-                Some(libc::ENOMEM) => Error::memory(damage.to_string()),
-                _ => Error::environment(damage.to_string()),
-            })
-            .at(|| self.file().display().to_string())
+        self.find(key).map_err(|damage| self.error(damage))
+    }
+
+    fn keys_after(&self, last: Option<&Key>) -> Result<Vec<Key>> {
+        let keys = match self.opened().map_err(|damage| self.error(damage))? {
+            Some(reader) => reader.keys_after(last.map(|key| &key.0[..])).map_err(|damage| self.error(damage))?,
+            None => Vec::new(),
+        };
+        // LMDB's own names have other lengths, and are not entries.
+        Ok(keys.iter().filter_map(|key| <[u8; 32]>::try_from(&key[..]).ok()).map(Key).collect())
     }
 
     fn put(&self, key: &Key, bytes: &[u8]) -> Result<()> {

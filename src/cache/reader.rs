@@ -7,10 +7,11 @@
 //! state is the newest: a hit reads only its value and one meta page.
 
 use super::entry::LARGEST_ENTRY;
-use super::page::{Damage, Held, Level, Meta, PAGE_HEADER, Page};
+use super::page::{Damage, Held, Level, Meta, PAGE_HEADER, Page, Tree};
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io;
+use std::ops::Bound;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -19,8 +20,12 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 /// lookup, and a commit takes a hundred of them.
 const ATTEMPTS: usize = 64;
 
-/// Number of tree pages kept: those of some hundred thousand entries, in 16 MiB with the usual page size.
-const KEPT_PAGES: usize = 4096;
+/// Number of branch pages kept, and of leaves: 8 MiB of each with the usual page size. A third of a million entries of 3 KB have
+/// this many branches; a leaf holds two of them, so leaves are worth keeping only for entries that are read again soon.
+const KEPT_PAGES: usize = 2048;
+
+/// Limit of pages read for one step through the keys: twice the path to a leaf.
+const STEP_PAGES: usize = 64;
 
 /// Size up to which bytes are read without checking the file length first.
 const SMALL: usize = 64 << 10;
@@ -42,7 +47,31 @@ struct State {
     meta: Meta,
     /// The meta page that the next transaction will overwrite, with its current contents.
     next: [u8; Meta::BYTES],
-    pages: Mutex<BTreeMap<u64, Arc<Page>>>,
+    /// Apart, so that reading many entries does not throw away the branches that lead to all others.
+    branches: Mutex<Kept>,
+    leaves: Mutex<Kept>,
+}
+
+/// Pages in memory.
+#[derive(Default)]
+struct Kept {
+    pages: BTreeMap<u64, Arc<Page>>,
+    /// The page that was dropped last.
+    hand: u64,
+}
+
+impl Kept {
+    /// Keeps a page, in the place of another one if there are many: the next by number, which says nothing about its use, so
+    /// that whatever is read in turn is not always what was dropped just before.
+    fn keep(&mut self, number: u64, page: Arc<Page>) {
+        if self.pages.len() >= KEPT_PAGES {
+            let after = (Bound::Excluded(self.hand), Bound::Unbounded);
+            let next = self.pages.range(after).next().or(self.pages.first_key_value());
+            self.hand = next.map_or(0, |(number, _)| *number);
+            self.pages.remove(&self.hand);
+        }
+        self.pages.insert(number, page);
+    }
 }
 
 impl Metas {
@@ -179,20 +208,60 @@ impl Reader {
     /// # Errors
     /// A page on the path is damaged.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Damage> {
+        self.in_newest_state(|state| self.find(state, key))
+    }
+
+    /// What is read from a state that is still the newest afterwards.
+    fn in_newest_state<T>(&self, read: impl Fn(&State) -> Result<T, Damage>) -> Result<T, Damage> {
         for _ in 0..ATTEMPTS {
             let state = self.state.read().unwrap_or_else(PoisonError::into_inner).clone();
             if let Some(state) = state {
-                let found = self.find(&state, key);
+                let found = read(&state);
                 if self.meta_page(next_page(&state.meta))? == state.next {
                     return found;
                 }
             }
             let metas = self.metas()?;
             let meta = metas.newest()?;
-            let state = State { meta, next: metas.0[next_page(&meta)], pages: Mutex::default() };
+            let (branches, leaves) = Default::default();
+            let state = State { meta, next: metas.0[next_page(&meta)], branches, leaves };
             *self.state.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(state));
         }
         Err(Damage::new(0, "changes faster than it can be read"))
+    }
+
+    /// The keys of the leaf after a key, in order; none after the last one.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn keys_after(&self, last: Option<&[u8]>) -> Result<Vec<Vec<u8>>, Damage> {
+        self.in_newest_state(|state| {
+            let Tree { root, depth } = state.meta.main;
+            match depth.checked_sub(1) {
+                Some(level) => self.next_keys(root, level, last.unwrap_or_default(), &mut { STEP_PAGES }),
+                None => Ok(Vec::new()),
+            }
+        })
+    }
+
+    /// The keys after one in the first leaf below a page that has such keys.
+    fn next_keys(&self, number: u64, level: u16, last: &[u8], left: &mut usize) -> Result<Vec<Vec<u8>>, Damage> {
+        *left = left.checked_sub(1).ok_or_else(|| Damage::new(number, "is on a path that leads nowhere"))?;
+        let page = self.page(number, if level == 0 { Level::Leaf } else { Level::Branch })?;
+        let mut nodes = (0..page.len()).map(|index| page.node(index)).collect::<Result<Vec<_>, _>>()?;
+        let Some(below) = level.checked_sub(1) else {
+            nodes.retain(|node| node.key > last);
+            return Ok(nodes.iter().map(|node| node.key.to_vec()).collect());
+        };
+        // The first node covers everything before the second.
+        let first = nodes.iter().skip(1).take_while(|node| node.key <= last).count();
+        for node in nodes.iter().skip(first) {
+            let keys = self.next_keys(node.child(), below, last, left)?;
+            if !keys.is_empty() {
+                return Ok(keys);
+            }
+        }
+        Ok(Vec::new())
     }
 
     fn find(&self, state: &State, key: &[u8]) -> Result<Option<Vec<u8>>, Damage> {
@@ -219,16 +288,16 @@ impl Reader {
     }
 
     fn kept_page(&self, state: &State, number: u64, level: Level) -> Result<Arc<Page>, Damage> {
-        let kept = || state.pages.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(page) = kept().get(&number).filter(|page| page.level() == level) {
+        let kept = match level {
+            Level::Branch => &state.branches,
+            Level::Leaf => &state.leaves,
+        };
+        let kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(page) = kept().pages.get(&number) {
             return Ok(page.clone());
         }
         let page = Arc::new(self.page(number, level)?);
-        let mut pages = kept();
-        if pages.len() >= KEPT_PAGES {
-            pages.clear();
-        }
-        pages.insert(number, page.clone());
+        kept().keep(number, page.clone());
         Ok(page)
     }
 }

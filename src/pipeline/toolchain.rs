@@ -350,14 +350,41 @@ impl CacheManifest {
     /// # Errors
     /// Malformed: the manifest.
     pub fn of(cache: &Cache) -> Result<Option<Self>> {
-        let read = |bytes: Vec<u8>| rmp_serde::from_slice(&bytes);
-        let read = cache.get(&manifest_key()?).map(read).transpose();
-        read.map_err(|e| Error::malformed(format!("cache manifest: {e}")))
+        let key = Self::key()?;
+        let Some(mut manifest) = cache.get(&key).map(|bytes| Self::read(&bytes)).transpose()? else { return Ok(None) };
+        // A store without pairs may be above a pack that has them.
+        let has_pairs =
+            |bytes: &Payload| Self::read(bytes).is_ok_and(|other| other.pairs && other.compiler == manifest.compiler);
+        manifest.pairs = manifest.pairs || cache.get_each(&key).iter().any(has_pairs);
+        Ok(Some(manifest))
+    }
+
+    /// The key of manifests.
+    ///
+    /// # Errors
+    /// Bug: it cannot be made.
+    pub fn key() -> Result<Key> {
+        Ok(KeyBuilder::new("dovetail cache manifest 2").field("manifest", "compiler")?.finish())
+    }
+
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// Malformed: the manifest.
+    pub fn read(bytes: &[u8]) -> Result<Self> {
+        rmp_serde::from_slice(bytes).map_err(|e| Error::malformed(format!("cache manifest: {e}")))
+    }
+
+    /// Its bytes.
+    ///
+    /// # Errors
+    /// Bug: it cannot be serialized.
+    pub fn bytes(&self) -> Result<Vec<u8>> {
+        rmp_serde::to_vec_named(self).map_err(|e| Error::bug(format!("cache manifest: {e}")))
     }
 
     fn put(&self, cache: &Cache) -> Result<()> {
-        let bytes = rmp_serde::to_vec_named(self).map_err(|e| Error::bug(format!("cache manifest: {e}")))?;
-        cache.put_lasting(&manifest_key()?, &bytes)
+        cache.put_lasting(&Self::key()?, &self.bytes()?)
     }
 }
 
@@ -410,10 +437,6 @@ pub fn operands_note(module: &Module) -> Result<Option<(Key, Vec<u8>)>> {
 pub fn noted_operands(cache: &Cache, module: ModuleDigest) -> Result<Vec<u32>> {
     let Some(bytes) = cache.get(&keys::module(module)?) else { return Ok(Vec::new()) };
     rmp_serde::from_slice(&bytes).map_err(|e| Error::malformed(format!("note of a module: {e}")))
-}
-
-fn manifest_key() -> Result<Key> {
-    Ok(KeyBuilder::new("dovetail cache manifest 2").field("manifest", "compiler")?.finish())
 }
 
 #[cfg(test)]

@@ -34,7 +34,8 @@ pub fn note_fork() {
 /// Parameters of a context.
 #[derive(Clone, Copy, Debug)]
 pub struct ContextInfo<'a> {
-    /// Cache directory, only read; it need not exist yet. `None`: no cache on disk.
+    /// Cache directory, only read, with the packs that it lists and those of the system; it need not exist yet. `None`: no cache
+    /// on disk.
     pub cache_dir: Option<&'a Path>,
     /// GPU.
     pub target: Gpu,
@@ -158,7 +159,7 @@ impl Context {
     /// Malformed: the cache's manifest. Environment: the connection cannot be duplicated.
     pub fn new(info: &ContextInfo<'_>) -> Result<Self> {
         let dir = info.cache_dir.map(absolute);
-        let cache = dir.as_deref().map(|dir| Cache::open(dir, StoreKind::Lmdb)).transpose()?;
+        let cache = dir.as_deref().map(|dir| dovetail_pack::open(dir, StoreKind::Lmdb)).transpose()?;
         Self::open(info, dir, cache)
     }
 

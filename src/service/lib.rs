@@ -52,6 +52,7 @@ use dovetail_cache::{Cache, Key};
 use dovetail_compile::StageElf;
 use dovetail_compile::request::Module;
 use dovetail_pipeline::toolchain::record_compiler;
+use dovetail_ship::install::leave_out_withdrawn;
 use dovetail_wire::{Priority, ServiceStatus};
 use dovetail_worker::{Worker, WorkerConfig};
 use events::{BrokerConfig, BrokerEvent, Effect, HostMachine, Lookup};
@@ -172,7 +173,10 @@ struct Service<'a> {
 impl<'a> Service<'a> {
     async fn start(config: Config, socket: &Socket, to: mpsc::Sender<Message>, log: &'a dyn Fn(&str)) -> Result<Self> {
         let log = Log::new(log);
-        let cache = Arc::new(Cache::open(&config.cache, Default::default())?);
+        for told in leave_out_withdrawn(&config.cache)? {
+            log.say(&told);
+        }
+        let cache = Arc::new(dovetail_pack::open(&config.cache, Default::default())?);
         let first = Worker::start(&config.worker).await?;
         let compiler = first.compiler().clone();
         // Clients compute keys with the recorded compiler.

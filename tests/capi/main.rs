@@ -9,6 +9,7 @@ mod header;
 mod library;
 #[path = "../support/link_support.rs"]
 mod link_support;
+mod packs;
 mod programs;
 mod runtime;
 mod service;

@@ -8,6 +8,7 @@ mod inspecting;
 mod missing;
 mod orphans;
 mod outputs;
+mod packs;
 mod recordings;
 mod results;
 #[path = "../support/shaders.rs"]

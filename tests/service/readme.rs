@@ -51,20 +51,22 @@ fn path(clone: &Path) -> String {
     format!("{}:{}", clone.join("bin").display(), std::env::var("PATH").expect("a path"))
 }
 
+/// Standard output of commands in a clone, which must succeed.
+fn run(folder: &Path, commands: &str) -> String {
+    let mut shell = Command::new("bash");
+    shell.current_dir(folder).env("PATH", path(folder)).env_remove("CARGO_TARGET_DIR");
+    let done = shell.args(["-e", "-c", commands]).output().expect("bash");
+    let (said, log) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{}: {said}{log}", done.status);
+    said.into_owned()
+}
+
 #[test]
 fn the_worked_example_works_as_it_is_written() {
     let readme = fs::read_to_string(root().join("README.md")).expect("the README");
     let commands = commands(&readme, "\n## A worked example\n");
     let folder = clone();
-    let run = || {
-        let mut shell = Command::new("bash");
-        shell.current_dir(folder.path()).env("PATH", path(folder.path())).env_remove("CARGO_TARGET_DIR");
-        let done = shell.args(["-e", "-c", commands]).output().expect("bash");
-        let (said, log) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-        assert!(done.status.success(), "{}: {said}{log}", done.status);
-        said.into_owned()
-    };
-    let first = run();
+    let first = run(folder.path(), commands);
     let modules = fs::read_dir(root().join("testdata/golden")).expect("a folder").flatten();
     let modules = modules.filter(|file| file.path().extension().is_some_and(|e| e == "spv")).count();
     for (words, times) in
@@ -74,8 +76,45 @@ fn the_worked_example_works_as_it_is_written() {
     }
     assert!(first.starts_with(&format!("{modules} shaders in ")), "{first}");
     // What its comment promises.
-    let second = run();
+    let second = run(folder.path(), commands);
     assert!(second.contains("  already cached\n") && !second.contains("  compiled\n"), "{second}");
+}
+
+#[test]
+fn a_pack_of_one_machine_is_linked_from_on_another_as_it_is_written() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let commands = commands(&readme, "\n## Packs\n");
+    let folder = clone();
+    let at = |name: &str| folder.path().join(name);
+    let (first, second) = commands.split_once("# 2.").expect("the second machine");
+    let made = run(folder.path(), first);
+    assert!(made.contains("\n  for gfx1030, gfx1033, by native "), "{made}");
+    // The other machine has what was sent to it, and no compiler's cache.
+    fs::remove_dir_all(at("farm-cache")).expect("the farm's cache");
+    fs::remove_file(at("farm.key")).expect("the secret key");
+    let setting = first.lines().find(|line| line.starts_with("dovetail=")).expect("the program");
+    let linked = run(folder.path(), &format!("{setting}\n#{second}"));
+    for words in ["added golden 1, signed by ", "accepted: golden 1: ", "linked ui.elf\n"] {
+        assert_eq!(linked.matches(words).count(), 1, "{words}: {linked}");
+    }
+    assert_eq!(linked.matches(" cache ").count(), 2, "{linked}");
+    // Nothing was written beside the pack, and it is what was linked from.
+    let names = |folder: &str| {
+        let found = fs::read_dir(at(folder)).expect("a folder").map(|found| found.expect("a file").file_name());
+        let mut names: Vec<String> = found.map(|name| name.to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names("installed"), ["packs"]);
+    let packs = names("installed/packs");
+    assert!(packs.len() == 3 && packs[0].starts_with("golden-1-") && packs[1..] == ["list", "list.lock"], "{packs:?}");
+    let link = commands.lines().find(|line| line.starts_with("$dovetail link ")).expect("a link");
+    let without = format!("{setting}\n{}", link.replace("--cache installed", "--cache empty"));
+    let mut shell = Command::new("bash");
+    let refused = shell.current_dir(folder.path()).args(["-c", &without]).output().expect("bash");
+    assert_eq!(refused.status.code(), Some(4), "without the pack");
+    // A temporary folder is deleted by its owner.
+    run(folder.path(), "chmod -R u+w installed");
 }
 
 /// `dev` installs the libraries of this test.

@@ -10,6 +10,7 @@ use dovetail::compile::worker::{WorkerConfig, WorkerPool};
 use dovetail::error::{Context, Error, Result};
 pub use dovetail::files::write as write_file;
 use dovetail::files::{self, MAX_TEXT};
+use dovetail::ship::install::leave_out_withdrawn;
 use dovetail::state::{self, PipelineState};
 use dovetail::target::Gpu;
 use std::collections::BTreeSet;
@@ -52,6 +53,11 @@ impl std::fmt::Display for Output {
 }
 
 impl Output {
+    /// Its path; `-` for standard output.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// Whether it is standard output.
     pub fn is_standard(&self) -> bool {
         self.0.as_os_str() == "-"
@@ -160,6 +166,12 @@ pub struct CacheArgs {
     store: StoreKind,
 }
 
+/// Opens the cache in a directory with its packs, without those that their signers have withdrawn.
+pub fn open_cache(dir: &Path, store: StoreKind) -> Result<Cache> {
+    leave_out_withdrawn(dir)?.iter().for_each(|told| eprintln!("dovetail: {told}"));
+    dovetail::pack::open(dir, store)
+}
+
 impl CacheArgs {
     pub fn dir(&self) -> Result<PathBuf> {
         cache_dir(self.cache.as_ref())
@@ -173,7 +185,7 @@ impl CacheArgs {
         if self.shared {
             share(&dir);
         }
-        Cache::open(&dir, self.store)
+        open_cache(&dir, self.store)
     }
 
     /// Prints a cache's notices.

@@ -14,6 +14,7 @@ mod feed;
 mod inspect;
 mod link;
 mod objdump;
+mod pack;
 mod populate;
 mod progress;
 mod remote;
@@ -66,6 +67,7 @@ enum Command {
     State(state::Args),
     Serve(serve::Args),
     Service(service::Args),
+    Pack(pack::Args),
     #[command(hide = true)]
     Worker(worker::Args),
 }
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
         Command::State(args) => state::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Service(args) => service::run(&args),
+        Command::Pack(args) => pack::run(&args),
         Command::Worker(args) => worker::run(&args),
     })
 }

@@ -2,6 +2,7 @@
 
 use dovetail::compile::worker::WorkerConfig;
 use dovetail::error::{Error, Result};
+use dovetail::pack::packs_dir;
 use dovetail::service::{self, Config};
 use dovetail::wire::default_socket;
 use std::os::unix::fs::PermissionsExt;
@@ -102,8 +103,11 @@ pub fn share(cache: &Path) {
     const OTHERS_READ: u32 = 0o044;
     const OTHERS_ENTER: u32 = 0o055;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-    for (path, rights) in [("", OTHERS_ENTER), ("lmdb", OTHERS_ENTER), ("lmdb/data.mdb", OTHERS_READ)] {
-        let path = cache.join(path);
+    let named = [("", OTHERS_ENTER), ("lmdb", OTHERS_ENTER), ("lmdb/data.mdb", OTHERS_READ), ("packs", OTHERS_ENTER)];
+    let packs = std::fs::read_dir(packs_dir(cache)).into_iter().flatten().flatten();
+    let packs =
+        packs.map(|found| (found.path(), OTHERS_READ)).filter(|(path, _)| path.extension() != Some("lock".as_ref()));
+    for (path, rights) in named.map(|(path, rights)| (cache.join(path), rights)).into_iter().chain(packs) {
         if let Ok(there) = std::fs::metadata(&path) {
             let mode = there.permissions().mode() | rights;
             // Fails if it belongs to another user, who has decided.

@@ -1,8 +1,8 @@
 //! `dovetail service`: shows the state and the records of a service.
 
-use crate::common::print_json;
+use crate::common::{open_cache, print_json};
 use crate::serve::cache_dir;
-use dovetail::cache::{Cache, StoreKind};
+use dovetail::cache::StoreKind;
 use dovetail::error::{Error, Result};
 use dovetail::service::journal::Row;
 use dovetail::service::records::{self, Records};
@@ -190,7 +190,7 @@ struct Why {
 }
 
 fn why(pipeline: Option<&str>, cache: &Path, json: bool) -> Result<ExitCode> {
-    let current = recorded_compiler(&Cache::open(cache, StoreKind::Lmdb)?)?;
+    let current = recorded_compiler(&open_cache(cache, StoreKind::Lmdb)?)?;
     let mut found = Vec::new();
     for (_, bytes) in Records::read(&journal_dir(cache)).all() {
         let Some(row) = Row::parse(&bytes) else { continue };
