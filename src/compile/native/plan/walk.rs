@@ -1,7 +1,7 @@
 //! Follows the wave through the layout and records where lanes wait.
 
-use super::{Exit, Go, Landing, MaskId, MaskSource, Plan, Position};
 use super::waiting::{Set, Sets};
+use super::{Exit, Go, Landing, MaskId, MaskSource, Plan, Position};
 use super::{clear, closed};
 use crate::layout::BlockLayout;
 use dovetail_base::error::{Error, Result};
