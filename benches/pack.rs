@@ -31,7 +31,7 @@ fn key(n: u32) -> Key {
 /// Sizes as those of unlinked ELFs: half are below 1.5 KB, the mean is 2.8 KB.
 fn size(n: u32) -> usize {
     let step = n.wrapping_mul(0x9e37_79b9) >> 16;
-    500 + (step as usize % 2_000) + if step % 10 == 0 { 13_000 } else { 0 }
+    500 + (step as usize % 2_000) + if step.is_multiple_of(10) { 13_000 } else { 0 }
 }
 
 /// Incompressible bytes that differ by object.

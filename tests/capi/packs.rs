@@ -38,7 +38,11 @@ fn folder() -> tempfile::TempDir {
     let root = write(&cache, &packs_dir(dir.path()).join("game.pack"));
     let (standing, name, path) = (Standing::Accepted, "game".to_owned(), "game.pack".into());
     let line = Listed { standing, root, version: 1, name, signer: None, path };
-    PackList::change(dir.path(), |list| Ok(list.0.push(line))).unwrap();
+    PackList::change(dir.path(), |list| {
+        list.0.push(line);
+        Ok(())
+    })
+    .unwrap();
     dir
 }
 

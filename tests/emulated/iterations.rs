@@ -94,7 +94,8 @@ struct IterationCase {
 /// Waterfalls: each way to choose whom an iteration serves, in each form of loop. A lane's word is the number of lanes that
 /// were served with it, and a thousand for each iteration before; a sum is the number of lanes that have the key.
 fn waterfalls() -> Vec<IterationCase> {
-    let leaders: [(&str, &str, fn(Lane) -> u32); 5] = [
+    type Leader = (&'static str, &'static str, fn(Lane) -> u32);
+    let leaders: [Leader; 5] = [
         ("the first lane's", "subgroupBroadcastFirst(k)", |l| l.like_me() + 1000 * first_lanes_round(l)),
         ("the least", "subgroupMin(k)", |l| l.like_me() + 1000 * l.key()),
         ("the greatest", "subgroupMax(k)", |l| l.like_me() + 1000 * (7 - l.key())),

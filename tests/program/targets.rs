@@ -2,7 +2,7 @@
 
 use crate::command::{LINK, dovetail, folder, good, refused};
 use dovetail::target::Gpu;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs;
 
 /// The bytes of the section `.text`.
@@ -25,7 +25,7 @@ fn one_populate_for_several_gpus_stores_what_one_for_each_does() {
     let names: Vec<&str> =
         report["shaders"].as_array().expect("a list").iter().filter_map(|s| s["name"].as_str()).collect();
     assert!(names.iter().any(|name| name.starts_with("ui.frag") && name.ends_with(" [gfx1033]")), "{names:?}");
-    let mut code = HashMap::new();
+    let mut code = BTreeMap::new();
     for gpu in Gpu::all() {
         let name = gpu.name();
         let own = [&shaders[..], &["--cache", name, "--target", name]].concat();

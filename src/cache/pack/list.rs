@@ -217,14 +217,24 @@ mod tests {
         }
         let dir = tempfile::tempdir().unwrap();
         let broken = Listed { path: "a\nb".into(), ..listed("a", 1, Standing::Accepted) };
-        assert!(PackList::change(dir.path(), |list| Ok(list.0.push(broken))).is_err());
+        assert!(
+            PackList::change(dir.path(), |list| {
+                list.0.push(broken);
+                Ok(())
+            })
+            .is_err()
+        );
         assert!(!PackList::path(dir.path()).exists());
     }
 
     #[test]
     fn a_list_into_which_every_user_may_write_is_not_read() {
         let dir = tempfile::tempdir().unwrap();
-        PackList::change(dir.path(), |list| Ok(list.0.push(listed("a", 1, Standing::Accepted)))).unwrap();
+        PackList::change(dir.path(), |list| {
+            list.0.push(listed("a", 1, Standing::Accepted));
+            Ok(())
+        })
+        .unwrap();
         std::fs::set_permissions(packs_dir(dir.path()), Permissions::from_mode(0o777)).unwrap();
         assert!(PackList::read(dir.path()).unwrap_err().to_string().contains("every user may write"));
     }

@@ -13,10 +13,12 @@ pub(super) fn check(shader: &Shader, gpu: Gpu) -> Result<()> {
     if !has.provoking_vertices && interpolate::reads_weights(shader) {
         return lacks("per-vertex inputs and barycentric coordinates", "provoking vertices in its fragment waves");
     }
-    let rate = |op: &Op| match *op {
-        Op::LoadBuiltIn { builtin: BuiltIn::ShadingRate, .. }
-        | Op::StoreOutput { slot: OutputSlot::ShadingRate, .. } => true,
-        _ => false,
+    let rate = |op: &Op| {
+        matches!(
+            *op,
+            Op::LoadBuiltIn { builtin: BuiltIn::ShadingRate, .. }
+                | Op::StoreOutput { slot: OutputSlot::ShadingRate, .. }
+        )
     };
     if !has.shading_rates && shader.has(rate) {
         return lacks("fragment shading rates", "variable rate shading");

@@ -16,7 +16,11 @@ fn add(cache: &Path, name: &str, contents: &Contents) -> Root {
     let root = write(&packs_dir(cache).join(&path), contents);
     let standing = Standing::Accepted;
     let line = Listed { standing, root, version: 1, name: name.into(), signer: None, path: path.into() };
-    PackList::change(cache, |list| Ok(list.0.insert(0, line))).unwrap();
+    PackList::change(cache, |list| {
+        list.0.insert(0, line);
+        Ok(())
+    })
+    .unwrap();
     root
 }
 
@@ -98,7 +102,11 @@ fn a_pack_that_is_not_the_one_that_was_added_is_not_read() {
     assert!(notices.len() == 1 && notices[0].contains("other.pack"), "{notices:?}");
     // Withdrawn or removed by the user is no damage.
     for standing in [Standing::Withdrawn, Standing::Removed] {
-        PackList::change(cache, |list| Ok(list.0[0].standing = standing)).unwrap();
+        PackList::change(cache, |list| {
+            list.0[0].standing = standing;
+            Ok(())
+        })
+        .unwrap();
         let opened = open(cache, StoreKind::Lmdb).unwrap();
         assert!(opened.get(&key(15)).is_none() && opened.stats().bad == 0 && opened.notices().is_empty());
     }
@@ -132,7 +140,11 @@ fn packs_that_come_and_go_are_noticed() {
     assert!(
         layers.packs().packs.iter().all(|pack| pack.is_in_place()) && layers.get_checked(&key(25)).unwrap().is_some()
     );
-    PackList::change(dir.path(), |list| Ok(list.0.clear())).unwrap();
+    PackList::change(dir.path(), |list| {
+        list.0.clear();
+        Ok(())
+    })
+    .unwrap();
     layers.reopen();
     assert!(layers.get_checked(&key(15)).unwrap().is_none());
 }
@@ -156,9 +168,17 @@ fn the_systems_packs_are_trusted_by_their_place() {
     // What was withdrawn for this cache is not read from there either.
     let (standing, name, path) = (Standing::Withdrawn, "test".to_owned(), "-".into());
     let line = Listed { standing, root, version: 1, name, signer: None, path };
-    PackList::change(&cache, |list| Ok(list.0.push(line))).unwrap();
+    PackList::change(&cache, |list| {
+        list.0.push(line);
+        Ok(())
+    })
+    .unwrap();
     assert!(open().get(&key(5)).is_none());
-    PackList::change(&cache, |list| Ok(list.0.clear())).unwrap();
+    PackList::change(&cache, |list| {
+        list.0.clear();
+        Ok(())
+    })
+    .unwrap();
     for open_to_all in [system.clone(), system.join("a.pack")] {
         let mode = fs::metadata(&open_to_all).unwrap().permissions();
         fs::set_permissions(&open_to_all, Permissions::from_mode(0o777)).unwrap();
