@@ -142,7 +142,7 @@ impl Layers {
     /// What the packs have under a key. A damaged pack hides none below it.
     fn in_packs(&self, key: &Key) -> Result<Option<Payload>> {
         let packs = self.packs();
-        let mut damage = packs.refused.first().map(Clone::clone);
+        let mut damage = packs.refused.first().cloned();
         for pack in &packs.packs {
             match pack.get(key) {
                 Ok(Some(found)) => return Ok(Some(found)),
