@@ -5,7 +5,9 @@ use crate::runtime::{NONE, context, linked, of, pair, shader};
 use dovetail::cache::{Cache, Key, MemoryStore, Payload, StoreKind};
 use dovetail::error::Result;
 use dovetail::keys;
-use dovetail::pack::{Listed, PackList, PackMeta, PackWriter, Resolve, Root, Source, Standing, merge, packs_dir};
+use dovetail::pack::{
+    Listed, PackList, PackMeta, PackSource, PackStanding, PackWriter, Resolve, Root, merge, packs_dir,
+};
 use dovetail::runtime::{Layout, ShaderStatus};
 use dovetail::target::Stage;
 use std::fs;
@@ -23,7 +25,7 @@ impl Resolve for All {
     }
 }
 
-fn write(source: &dyn Source, path: &Path) -> Root {
+fn write(source: &dyn PackSource, path: &Path) -> Root {
     let mut writer = PackWriter::create(path).unwrap();
     merge(&[source], &All, &mut writer, |_, _| ()).unwrap();
     writer.finish(&PackMeta { name: "game".into(), version: 1, ..PackMeta::default() }).unwrap()
@@ -36,7 +38,7 @@ fn folder() -> tempfile::TempDir {
     fs::create_dir(packs_dir(dir.path())).unwrap();
     let cache = Cache::open(full.path(), StoreKind::Lmdb).unwrap();
     let root = write(&cache, &packs_dir(dir.path()).join("game.pack"));
-    let (standing, name, path) = (Standing::Accepted, "game".to_owned(), "game.pack".into());
+    let (standing, name, path) = (PackStanding::Accepted, "game".to_owned(), "game.pack".into());
     let line = Listed { standing, root, version: 1, name, signer: None, path };
     PackList::change(dir.path(), |list| {
         list.0.push(line);

@@ -1,16 +1,11 @@
 //! `dovetail pack`: makes packs, sends them to other machines, and adds them to caches.
 
+mod about;
 mod make;
 mod place;
 mod send;
 
-use crate::common::{Output, print_json};
-use crate::progress::Progress;
-use dovetail::error::{Context, Error, Result};
-use dovetail::pack::{Pack, PackMeta, Root};
-use dovetail::ship::transport::{self, LEVEL};
-use dovetail::ship::trust::Trust;
-use std::path::{Path, PathBuf};
+use dovetail::error::Result;
 use std::process::ExitCode;
 
 /// Make, send and add packs: files of results that never change.
@@ -58,130 +53,4 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         Command::Remove(args) => place::remove(args),
         Command::List(args) => place::list(args),
     }
-}
-
-/// Where a pack is written.
-#[derive(clap::Args)]
-struct OutArgs {
-    /// Output file; compressed if its name ends in `.zst`, and standard output for `-`.
-    #[arg(long, short, value_name = "FILE")]
-    out: Output,
-    /// Level of compression, 1 to 22: from 10 on it takes seconds for each 10 MB.
-    #[arg(long, default_value_t = LEVEL, value_name = "N", value_parser = clap::value_parser!(i32).range(1..=22))]
-    level: i32,
-}
-
-impl OutArgs {
-    /// Has a pack written, and compresses it if its name says so.
-    fn write(&self, make: impl FnOnce(&Path) -> Result<About>) -> Result<About> {
-        self.out.claim();
-        let path = self.out.path();
-        let compressed = path.extension().is_some_and(|extension| extension == "zst");
-        if !compressed && !self.out.is_standard() {
-            return make(path);
-        }
-        let temporary = tempfile::Builder::new().prefix("dovetail-pack-").tempdir().at(|| "a temporary folder")?;
-        let raw = temporary.path().join("pack");
-        let about = make(&raw)?;
-        if compressed {
-            let progress = Progress::new((about.file_bytes as usize).div_ceil(transport::STEP), "compressing, MiB");
-            transport::compress(&raw, path, self.level, &mut || progress.tick())?;
-            progress.finish();
-        } else {
-            self.out.write(&dovetail::files::read(&raw, u64::MAX)?)?;
-        }
-        Ok(about)
-    }
-}
-
-/// Whose packs are accepted.
-#[derive(clap::Args)]
-struct TrustArgs {
-    /// Public key (.pub), or folder of keys and of signed withdrawals (.withdrawn.toml); may be repeated. By default the folders
-    /// dovetail/trust in $XDG_CONFIG_HOME or ~/.config, and /etc/dovetail/trust.
-    #[arg(long, value_name = "PATH")]
-    trust: Vec<PathBuf>,
-}
-
-impl TrustArgs {
-    fn read(&self) -> Result<Trust> {
-        if self.trust.is_empty() {
-            return Trust::standard();
-        }
-        let (folders, keys): (Vec<PathBuf>, Vec<PathBuf>) = self.trust.iter().cloned().partition(|path| path.is_dir());
-        keys.iter().try_fold(Trust::read(&folders)?, |trust, key| trust.with_key(key))
-    }
-}
-
-/// What a pack is, for people and for other programs.
-#[derive(serde::Serialize)]
-struct About {
-    name: String,
-    version: u64,
-    root: String,
-    targets: Vec<String>,
-    compilers: Vec<String>,
-    keys: u64,
-    payloads: u64,
-    payload_bytes: u64,
-    file_bytes: u64,
-}
-
-impl About {
-    fn of(pack: &Pack) -> Self {
-        let (head, meta) = (pack.head(), pack.meta().clone());
-        let PackMeta { name, version, targets, compilers } = meta;
-        Self {
-            name,
-            version,
-            root: pack.root().to_string(),
-            targets,
-            compilers,
-            keys: head.keys,
-            payloads: head.payloads,
-            payload_bytes: head.data,
-            file_bytes: head.file_bytes(),
-        }
-    }
-
-    fn lines(&self) -> String {
-        let list = |list: &[String]| if list.is_empty() { "-".to_owned() } else { list.join(", ") };
-        format!(
-            "{} {}: {} keys, {} payloads of {} bytes, file {} bytes\n  for {}, by {}\n  root {}",
-            self.name,
-            self.version,
-            self.keys,
-            self.payloads,
-            self.payload_bytes,
-            self.file_bytes,
-            list(&self.targets),
-            list(&self.compilers),
-            self.root
-        )
-    }
-
-    fn print(&self, json: bool) -> Result<()> {
-        if json {
-            return print_json(self);
-        }
-        println!("{}", self.lines());
-        Ok(())
-    }
-}
-
-/// Parses a pack's root.
-fn root(text: &str) -> Result<Root> {
-    text.parse()
-}
-
-/// Parses a pack's name.
-fn pack_name(text: &str) -> Result<String> {
-    PackMeta { name: text.to_owned(), ..PackMeta::default() }.check()?;
-    Ok(text.to_owned())
-}
-
-/// The error of an output that is several files.
-fn one_file(out: &Output) -> Result<&Path> {
-    let path = out.path();
-    if out.is_standard() { Err(Error::malformed("this is written to a file only: name one")) } else { Ok(path) }
 }

@@ -22,8 +22,8 @@ mod write;
 
 pub use format::{PackMeta, Root};
 pub use layers::{Layers, open};
-pub use list::{Listed, PackList, Standing, packs_dir};
-pub use merge::{Merged, Resolve, Source, merge};
-pub use read::{Pack, PackChecks, Place};
+pub use list::{Listed, PackList, PackStanding, packs_dir};
+pub use merge::{Merged, PackSource, Resolve, merge};
+pub use read::{Pack, PackChecks, PayloadPlace};
 pub use system::{SYSTEM_PACKS, system_packs};
 pub use write::PackWriter;

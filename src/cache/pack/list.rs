@@ -28,7 +28,7 @@ const MOST_PACKS: usize = 64;
 /// What a line says about its pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
+pub enum PackStanding {
     /// It is read.
     Accepted,
     /// Its signer has withdrawn it.
@@ -37,11 +37,11 @@ pub enum Standing {
     Removed,
 }
 
-impl Standing {
+impl PackStanding {
     const ALL: [Self; 3] = [Self::Accepted, Self::Withdrawn, Self::Removed];
 }
 
-impl fmt::Display for Standing {
+impl fmt::Display for PackStanding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Accepted => "accepted",
@@ -55,7 +55,7 @@ impl fmt::Display for Standing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// Whether the pack is read.
-    pub standing: Standing,
+    pub standing: PackStanding,
     /// The root that it must have.
     pub root: Root,
     /// Its version.
@@ -81,7 +81,7 @@ impl Listed {
         let mut words = line.splitn(6, ' ');
         let mut word = |what: &str| words.next().ok_or_else(|| Error::malformed(format!("no {what}")));
         let standing = word("standing")?;
-        let known = Standing::ALL.into_iter().find(|one| one.to_string() == standing);
+        let known = PackStanding::ALL.into_iter().find(|one| one.to_string() == standing);
         let standing =
             known.ok_or_else(|| Error::malformed(format!("`{standing}`: accepted, withdrawn or removed")))?;
         let root = word("root")?.parse()?;
@@ -147,7 +147,7 @@ impl PackList {
 
     /// The packs that are read.
     pub fn accepted(&self) -> impl Iterator<Item = &Listed> {
-        self.0.iter().filter(|line| line.standing == Standing::Accepted)
+        self.0.iter().filter(|line| line.standing == PackStanding::Accepted)
     }
 
     /// Changes the list of a cache, while no other process does.
@@ -183,7 +183,7 @@ mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
-    fn listed(name: &str, version: u64, standing: Standing) -> Listed {
+    fn listed(name: &str, version: u64, standing: PackStanding) -> Listed {
         let path = PathBuf::from(format!("{name} of a game.pack"));
         Listed { standing, root: Root([version as u8; 32]), version, name: name.into(), signer: None, path }
     }
@@ -192,9 +192,13 @@ mod tests {
     fn a_list_is_read_as_it_was_written() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(PackList::read(dir.path()).unwrap(), PackList::default());
-        let signed = Listed { signer: Some("0123456789ABCDEF".into()), ..listed("b", 2, Standing::Removed) };
-        let list = vec![listed("a", 1, Standing::Accepted), signed, listed("c.d-e", 3, Standing::Withdrawn)];
-        PackList::change(dir.path(), |to| Ok(to.0.clone_from(&list))).unwrap();
+        let signed = Listed { signer: Some("0123456789ABCDEF".into()), ..listed("b", 2, PackStanding::Removed) };
+        let list = vec![listed("a", 1, PackStanding::Accepted), signed, listed("c.d-e", 3, PackStanding::Withdrawn)];
+        PackList::change(dir.path(), |to| {
+            to.0.clone_from(&list);
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(PackList::read(dir.path()).unwrap().0, list);
         assert_eq!(PackList::read(dir.path()).unwrap().accepted().count(), 1);
     }
@@ -216,7 +220,7 @@ mod tests {
             assert!(refused.contains(why), "{text}: {refused}");
         }
         let dir = tempfile::tempdir().unwrap();
-        let broken = Listed { path: "a\nb".into(), ..listed("a", 1, Standing::Accepted) };
+        let broken = Listed { path: "a\nb".into(), ..listed("a", 1, PackStanding::Accepted) };
         assert!(
             PackList::change(dir.path(), |list| {
                 list.0.push(broken);
@@ -231,7 +235,7 @@ mod tests {
     fn a_list_into_which_every_user_may_write_is_not_read() {
         let dir = tempfile::tempdir().unwrap();
         PackList::change(dir.path(), |list| {
-            list.0.push(listed("a", 1, Standing::Accepted));
+            list.0.push(listed("a", 1, PackStanding::Accepted));
             Ok(())
         })
         .unwrap();

@@ -7,7 +7,7 @@ use dovetail_cache::{Cache, Key, Payload};
 use std::collections::VecDeque;
 
 /// Something with results that can be read in the order of their keys.
-pub trait Source {
+pub trait PackSource {
     /// The next keys after one, in order; none after the last.
     ///
     /// # Errors
@@ -22,7 +22,7 @@ pub trait Source {
 }
 
 /// A damaged pack is refused as a whole: it can be had again.
-impl Source for Pack {
+impl PackSource for Pack {
     fn keys_after(&self, last: Option<&Key>) -> Result<Vec<Key>> {
         Self::keys_after(self, last)
     }
@@ -33,7 +33,7 @@ impl Source for Pack {
 }
 
 /// The entries of a cache's store, without the packs below it. A damaged entry is left out.
-impl Source for Cache {
+impl PackSource for Cache {
     fn keys_after(&self, last: Option<&Key>) -> Result<Vec<Key>> {
         Self::keys_after(self, last)
     }
@@ -76,7 +76,7 @@ const EXAMPLES: usize = 20;
 
 /// A source, and the keys read from it so far.
 struct Cursor<'a> {
-    source: &'a dyn Source,
+    source: &'a dyn PackSource,
     keys: VecDeque<Key>,
 }
 
@@ -95,12 +95,12 @@ impl Cursor<'_> {
 /// # Errors
 /// Those of the sources, of the pack, and of `resolve`.
 pub fn merge(
-    sources: &[&dyn Source],
+    sources: &[&dyn PackSource],
     resolve: &dyn Resolve,
     into: &mut PackWriter,
     mut done: impl FnMut(&Key, &Payload),
 ) -> Result<Merged> {
-    let cursor = |source: &&'_ dyn Source| source.keys_after(None).map(VecDeque::from);
+    let cursor = |source: &&'_ dyn PackSource| source.keys_after(None).map(VecDeque::from);
     let keys = sources.iter().map(cursor).collect::<Result<Vec<_>>>()?;
     let mut cursors: Vec<_> = sources.iter().zip(keys).map(|(source, keys)| Cursor { source: *source, keys }).collect();
     let mut merged = Merged::default();

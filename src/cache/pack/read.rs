@@ -22,7 +22,7 @@ const KEPT_PAGES: usize = 2048;
 
 /// Where a payload is, by the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PayloadPlace {
     /// BLAKE3 of the payload.
     pub digest: [u8; 32],
     /// Offset in the data, in bytes.
@@ -148,7 +148,7 @@ impl Pack {
     ///
     /// # Errors
     /// As [`Self::get`].
-    pub fn locate(&self, key: &Key) -> Result<Option<Place>> {
+    pub fn locate(&self, key: &Key) -> Result<Option<PayloadPlace>> {
         let wanted = prefix(&key.0);
         // The page that begins last at or before the key. If several begin as the key does, it may be in an earlier one.
         let mut page = self.prefixes.partition_point(|first| *first <= wanted);
@@ -159,7 +159,7 @@ impl Pack {
             let found = self.with_page(number, |bytes| search(bytes, self.head.records_in(number), key, share))?;
             match found {
                 Some(record) => {
-                    return Ok(Some(Place { digest: record.digest, offset: record.offset, size: record.size }));
+                    return Ok(Some(PayloadPlace { digest: record.digest, offset: record.offset, size: record.size }));
                 }
                 None if self.prefixes.get(number) == Some(&wanted) => page = number,
                 None => return Ok(None),
@@ -172,7 +172,7 @@ impl Pack {
     ///
     /// # Errors
     /// As [`Self::get`].
-    pub fn payload(&self, place: &Place) -> Result<Payload> {
+    pub fn payload(&self, place: &PayloadPlace) -> Result<Payload> {
         let wrong = || Error::malformed(format!("the pack is damaged: the payload at byte {}", HEAD + place.offset));
         Payload::checked(self.unchecked(place)?, &place.digest).ok_or_else(wrong)
     }
@@ -181,7 +181,7 @@ impl Pack {
     ///
     /// # Errors
     /// As [`Self::get`].
-    pub fn unchecked(&self, place: &Place) -> Result<Vec<u8>> {
+    pub fn unchecked(&self, place: &PayloadPlace) -> Result<Vec<u8>> {
         let record = Record { key: Key([0; 32]), digest: place.digest, offset: place.offset, size: place.size };
         // Checked before memory is allocated for it.
         if record.end().is_none_or(|end| end > self.head.data) {
@@ -281,7 +281,7 @@ impl Pack {
                 }
                 last = Some(record.key);
                 checks.keys += 1;
-                let place = Place { digest: record.digest, offset: record.offset, size: record.size };
+                let place = PayloadPlace { digest: record.digest, offset: record.offset, size: record.size };
                 // An empty payload is nowhere, and may share its offset with another.
                 match places.insert((record.offset, record.size), place) {
                     Some(other) if other.digest != place.digest => {

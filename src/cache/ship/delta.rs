@@ -23,7 +23,7 @@ use dovetail_base::files;
 use dovetail_cache::entry::LARGEST_ENTRY;
 use dovetail_cache::{Key, Payload};
 use dovetail_pack::format::{MAX_KEYS, MAX_META, Record};
-use dovetail_pack::{Pack, PackMeta, PackWriter, Place, Root};
+use dovetail_pack::{Pack, PackMeta, PackWriter, PayloadPlace, Root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
@@ -31,7 +31,7 @@ use std::path::Path;
 const MAGIC: [u8; 4] = *b"DVD\x01";
 /// What a delta has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Difference {
+pub struct PackDifference {
     /// Keys that stay.
     pub kept: u64,
     /// Keys of the older pack that the newer one lacks, or has with another payload.
@@ -50,8 +50,8 @@ fn records(pack: &Pack) -> Result<Vec<Record>> {
     Ok(all)
 }
 
-fn place(record: &Record) -> Place {
-    Place { digest: record.digest, offset: record.offset, size: record.size }
+fn place(record: &Record) -> PayloadPlace {
+    PayloadPlace { digest: record.digest, offset: record.offset, size: record.size }
 }
 
 /// Numbers of payloads, by digest: those of older keys, then new ones.
@@ -83,7 +83,7 @@ impl<'a> Numbers<'a> {
 ///
 /// # Errors
 /// Malformed: a pack is damaged. Environment: a file cannot be read or written.
-pub fn diff(old: &Pack, new: &Pack, to: &Path, level: i32, done: &mut dyn FnMut()) -> Result<Difference> {
+pub fn diff(old: &Pack, new: &Pack, to: &Path, level: i32, done: &mut dyn FnMut()) -> Result<PackDifference> {
     let (before, after) = (records(old)?, records(new)?);
     let newer: BTreeMap<&Key, &[u8; 32]> = after.iter().map(|record| (&record.key, &record.digest)).collect();
     let stays: Vec<bool> = before.iter().map(|record| newer.get(&record.key) == Some(&&record.digest)).collect();
@@ -95,7 +95,7 @@ pub fn diff(old: &Pack, new: &Pack, to: &Path, level: i32, done: &mut dyn FnMut(
         .filter(|record| !kept.contains(&record.key))
         .map(|record| (&record.key, numbers.number(record)))
         .collect();
-    let difference = Difference {
+    let difference = PackDifference {
         kept: kept.len() as u64,
         dropped: (before.len() - kept.len()) as u64,
         added: added.len() as u64,

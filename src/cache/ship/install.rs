@@ -4,7 +4,7 @@ use crate::transport::unpack;
 use crate::trust::{Trust, signature_path};
 use dovetail_base::error::{Context, Error, Result};
 use dovetail_cache::open_to_all;
-use dovetail_pack::{Listed, Pack, PackList, PackMeta, Root, Standing, packs_dir, system_packs};
+use dovetail_pack::{Listed, Pack, PackList, PackMeta, PackStanding, Root, packs_dir, system_packs};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ impl Checked {
     fn listed(&self, path: &str) -> Listed {
         let PackMeta { name, version, .. } = self.pack.meta().clone();
         let (root, signer) = (self.pack.root(), self.signer.clone());
-        Listed { standing: Standing::Accepted, root, version, name, signer, path: path.into() }
+        Listed { standing: PackStanding::Accepted, root, version, name, signer, path: path.into() }
     }
 
     fn added(&self, listed: Listed, replaces: Option<u64>, path: PathBuf) -> Added {
@@ -197,9 +197,9 @@ pub fn add_to_system(
 /// Environment: there is none of this name, or the list cannot be written.
 pub fn remove(cache: &Path, name: &str) -> Result<Listed> {
     let removed = PackList::change(cache, |list| {
-        let line = list.0.iter_mut().find(|line| line.name == name && line.standing == Standing::Accepted);
+        let line = list.0.iter_mut().find(|line| line.name == name && line.standing == PackStanding::Accepted);
         let line = line.ok_or_else(|| Error::environment(format!("no pack `{name}` is in this cache")))?;
-        line.standing = Standing::Removed;
+        line.standing = PackStanding::Removed;
         Ok(line.clone())
     })?;
     delete(&[packs_dir(cache).join(&removed.path)], Path::new(""));
@@ -228,9 +228,9 @@ pub fn leave_out(cache: &Path, trust: &Trust) -> Result<Vec<String>> {
     }
     PackList::change(cache, |list| {
         let mut told = Vec::new();
-        for line in list.0.iter_mut().filter(|line| line.standing == Standing::Accepted) {
+        for line in list.0.iter_mut().filter(|line| line.standing == PackStanding::Accepted) {
             if let Some(why) = withdrawn(line) {
-                line.standing = Standing::Withdrawn;
+                line.standing = PackStanding::Withdrawn;
                 told.push(format!("pack {} {}: {why}; it is not read any longer", line.name, line.version));
             }
         }

@@ -1,12 +1,12 @@
 //! `pack create` and `pack merge`.
 
-use super::{About, OutArgs, pack_name};
+use super::about::{About, OutArgs, pack_name};
 use crate::common::{open_cache, print_json};
 use crate::progress::Progress;
 use crate::serve::cache_dir;
 use dovetail::cache::{Cache, Key, Payload, StoreKind};
 use dovetail::error::{Context, Error, Result};
-use dovetail::pack::{self, Merged, Pack, PackList, PackMeta, PackWriter, Resolve, Source, packs_dir};
+use dovetail::pack::{self, Merged, Pack, PackList, PackMeta, PackSource, PackWriter, Resolve, packs_dir};
 use dovetail::ship::transport;
 use dovetail::target::Gpu;
 use dovetail::toolchain::CacheManifest;
@@ -117,7 +117,7 @@ impl Resolve for Rules {
 
 impl MetaArgs {
     /// Writes a pack of everything that the sources have.
-    fn make(&self, sources: &[&dyn Source], expected: u64, to: &Path) -> Result<Made> {
+    fn make(&self, sources: &[&dyn PackSource], expected: u64, to: &Path) -> Result<Made> {
         let rules = Rules { manifest: CacheManifest::key()?, targets: self.targets.clone() };
         let (mut targets, mut compilers) = (BTreeSet::new(), BTreeSet::new());
         let progress = Progress::new(expected as usize, "packing");
@@ -195,14 +195,14 @@ pub fn create(args: &CreateArgs) -> Result<ExitCode> {
             Error::environment("there is nothing in this cache: fill it first (`dovetail populate`)").at(place())
         );
     }
-    let sources: Vec<&dyn Source> =
-        std::iter::once(&store as &dyn Source).chain(packs.iter().map(|pack| pack as _)).collect();
+    let sources: Vec<&dyn PackSource> =
+        std::iter::once(&store as &dyn PackSource).chain(packs.iter().map(|pack| pack as _)).collect();
     write(&args.out, args.json, |path| args.meta.make(&sources, 0, path))
 }
 
 pub fn merge(args: &MergeArgs) -> Result<ExitCode> {
     let packs = args.packs.iter().map(|path| transport::open(path)).collect::<Result<Vec<_>>>()?;
-    let sources: Vec<&dyn Source> = packs.iter().map(|pack| &**pack as &dyn Source).collect();
+    let sources: Vec<&dyn PackSource> = packs.iter().map(|pack| &**pack as &dyn PackSource).collect();
     let expected = packs.iter().map(|pack| pack.head().keys).sum();
     write(&args.out, args.json, |path| args.meta.make(&sources, expected, path)).at(|| "merge")
 }

@@ -1,11 +1,11 @@
 //! `pack add`, `remove` and `list`.
 
-use super::{About, TrustArgs, pack_name};
+use super::about::{About, TrustArgs, pack_name};
 use crate::common::print_json;
 use crate::progress::Progress;
 use crate::serve::{cache_dir, share};
 use dovetail::error::Result;
-use dovetail::pack::{Listed, Pack, PackList, SYSTEM_PACKS, Standing, packs_dir, system_packs};
+use dovetail::pack::{Listed, Pack, PackList, PackStanding, SYSTEM_PACKS, packs_dir, system_packs};
 use dovetail::ship::install::{self, Added, Terms};
 use dovetail::ship::transport;
 use std::path::{Path, PathBuf};
@@ -144,7 +144,7 @@ pub fn remove(args: &RemoveArgs) -> Result<ExitCode> {
 struct Row {
     path: PathBuf,
     /// As the cache's list says; `None` for a pack of the system, or one that is only described.
-    standing: Option<Standing>,
+    standing: Option<PackStanding>,
     signer: Option<String>,
     #[serde(flatten)]
     about: Option<About>,
@@ -208,7 +208,7 @@ fn rows(cache: &Path) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for line in &PackList::read(cache)?.0 {
         let path = packs_dir(cache).join(&line.path);
-        if line.standing == Standing::Accepted {
+        if line.standing == PackStanding::Accepted {
             rows.push(Row::of(&path, Pack::open(&path).map(|pack| About::of(&pack)), Some(line)));
         } else {
             let listed = Some((line.name.clone(), line.version));

@@ -1,12 +1,12 @@
 //! `pack diff`, `apply`, `verify`, `key` and `sign`.
 
-use super::{About, OutArgs, TrustArgs, one_file, root};
+use super::about::{About, OutArgs, TrustArgs, root, written};
 use crate::common::{Output, print_json, read_text};
 use crate::progress::Progress;
 use dovetail::error::{Context, Error, Result};
 use dovetail::files;
 use dovetail::pack::{Pack, PackChecks, Root};
-use dovetail::ship::delta::{self, Difference};
+use dovetail::ship::delta::{self, PackDifference};
 use dovetail::ship::trust::signature_path;
 use dovetail::ship::{sign as signing, transport};
 use std::path::{Path, PathBuf};
@@ -113,13 +113,12 @@ pub struct SignArgs {
 pub fn diff(args: &DiffArgs) -> Result<ExitCode> {
     let (old, new) = (transport::open(&args.old)?, transport::open(&args.new)?);
     let progress = Progress::new(new.head().payloads as usize, "comparing");
-    let out = one_file(&args.out)?;
-    let difference = delta::diff(&old, &new, out, args.level, &mut || progress.tick())?;
+    let difference = written(&args.out, |path| delta::diff(&old, &new, path, args.level, &mut || progress.tick()))?;
     progress.finish();
     if args.json {
         print_json(&difference)?;
     } else {
-        let Difference { kept, dropped, added, payload_bytes } = difference;
+        let PackDifference { kept, dropped, added, payload_bytes } = difference;
         println!("{kept} keys stay, {dropped} go, {added} come, with {payload_bytes} bytes of new payloads");
     }
     Ok(ExitCode::SUCCESS)

@@ -1,6 +1,6 @@
 use crate::format::Root;
 use crate::layers::{Layers, open};
-use crate::list::{Listed, PackList, Standing, packs_dir};
+use crate::list::{Listed, PackList, PackStanding, packs_dir};
 use crate::testing::{Contents, contents, key, write};
 use dovetail_cache::{Cache, MemoryStore, Store, StoreKind};
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ fn add(cache: &Path, name: &str, contents: &Contents) -> Root {
     fs::create_dir_all(packs_dir(cache)).unwrap();
     let path = format!("{name}.pack");
     let root = write(&packs_dir(cache).join(&path), contents);
-    let standing = Standing::Accepted;
+    let standing = PackStanding::Accepted;
     let line = Listed { standing, root, version: 1, name: name.into(), signer: None, path: path.into() };
     PackList::change(cache, |list| {
         list.0.insert(0, line);
@@ -101,7 +101,7 @@ fn a_pack_that_is_not_the_one_that_was_added_is_not_read() {
     let notices = opened.notices();
     assert!(notices.len() == 1 && notices[0].contains("other.pack"), "{notices:?}");
     // Withdrawn or removed by the user is no damage.
-    for standing in [Standing::Withdrawn, Standing::Removed] {
+    for standing in [PackStanding::Withdrawn, PackStanding::Removed] {
         PackList::change(cache, |list| {
             list.0[0].standing = standing;
             Ok(())
@@ -166,7 +166,7 @@ fn the_systems_packs_are_trusted_by_their_place() {
     fs::set_permissions(&system, Permissions::from_mode(0o755)).unwrap();
     assert!(open().get(&key(5)).is_some());
     // What was withdrawn for this cache is not read from there either.
-    let (standing, name, path) = (Standing::Withdrawn, "test".to_owned(), "-".into());
+    let (standing, name, path) = (PackStanding::Withdrawn, "test".to_owned(), "-".into());
     let line = Listed { standing, root, version: 1, name, signer: None, path };
     PackList::change(&cache, |list| {
         list.0.push(line);

@@ -1,4 +1,4 @@
-use crate::merge::{Merged, Resolve, Source, merge};
+use crate::merge::{Merged, PackSource, Resolve, merge};
 use crate::read::Pack;
 use crate::testing::{Contents, contents, has, key, meta, write};
 use crate::write::PackWriter;
@@ -21,7 +21,7 @@ impl Resolve for First {
     }
 }
 
-fn merged(sources: &[&dyn Source], to: &Path) -> (Merged, Vec<u8>) {
+fn merged(sources: &[&dyn PackSource], to: &Path) -> (Merged, Vec<u8>) {
     let mut writer = PackWriter::create(to).unwrap();
     let merged = merge(sources, &First, &mut writer, |_, _| ()).unwrap();
     writer.finish(&meta("test", 1)).unwrap();
@@ -52,7 +52,7 @@ proptest! {
         }
         let dir = tempfile::tempdir().unwrap();
         let packs = packs(dir.path(), &parts);
-        let sources: Vec<&dyn Source> = order.iter().map(|part| &packs[*part] as &dyn Source).collect();
+        let sources: Vec<&dyn PackSource> = order.iter().map(|part| &packs[*part] as &dyn PackSource).collect();
         let (report, bytes) = merged(&sources, &dir.path().join("merged"));
         write(&dir.path().join("whole"), &all);
         prop_assert_eq!(&fs::read(dir.path().join("whole")).unwrap(), &bytes);

@@ -1,5 +1,5 @@
 use crate::format::{Head, PAGE, RECORDS, Record};
-use crate::read::{Pack, Place};
+use crate::read::{Pack, PayloadPlace};
 use crate::testing::{Contents, contents, forged, has, key, write};
 use dovetail_base::error::Error;
 use dovetail_cache::Key;
@@ -90,12 +90,12 @@ fn every_broken_bit_and_every_cut_is_seen() {
     write(&path, &contents);
     let good = fs::read(&path).unwrap();
     let file = File::options().write(true).open(&path).unwrap();
-    for at in 0..good.len() {
+    for (at, byte) in good.iter().enumerate() {
         for bit in 0..8 {
-            file.write_all_at(&[good[at] ^ 1 << bit], at as u64).unwrap();
+            file.write_all_at(&[byte ^ 1 << bit], at as u64).unwrap();
             damage_is_found(&path, &contents, &format!("byte {at} bit {bit}"));
         }
-        file.write_all_at(&[good[at]], at as u64).unwrap();
+        file.write_all_at(&[*byte], at as u64).unwrap();
     }
     assert!(has(&Pack::open(&path).unwrap(), &contents));
     for cut in (0..good.len()).rev() {
@@ -235,7 +235,7 @@ proptest! {
         if let Ok(pack) = Pack::open(&path) {
             prop_assert_eq!(pack.head().keys.div_ceil(RECORDS as u64), count.div_ceil(RECORDS as u64));
             for record in &records {
-                let place = Place { digest: record.digest, offset: record.offset, size: record.size };
+                let place = PayloadPlace { digest: record.digest, offset: record.offset, size: record.size };
                 let found = pack.payload(&place);
                 prop_assert_eq!(found.is_ok(), (record.offset, record.size) == (0, 4));
                 if let Ok(Some(found)) = pack.get(&record.key) {

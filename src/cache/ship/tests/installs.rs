@@ -6,7 +6,7 @@ use crate::transport::compress;
 use crate::trust::{Trust, signature_path};
 use dovetail_base::error::Result;
 use dovetail_cache::StoreKind;
-use dovetail_pack::{Layers, Pack, PackList, Root, Standing, packs_dir};
+use dovetail_pack::{Layers, Pack, PackList, PackStanding, Root, packs_dir};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -199,7 +199,7 @@ fn what_its_signer_has_withdrawn_is_left_out_and_refused() {
     let told = left_out().unwrap();
     assert!(told.len() == 1 && told[0].contains("pack game 1"), "{told:?}");
     assert!(!here.finds(5) && left_out().unwrap().is_empty());
-    assert_eq!(PackList::read(&here.at("cache")).unwrap().0[0].standing, Standing::Withdrawn);
+    assert_eq!(PackList::read(&here.at("cache")).unwrap().0[0].standing, PackStanding::Withdrawn);
     here.refused(&pack, &Terms::default(), 5, "withdrawn");
     // The next version is not.
     let (next, _) = here.pack(2, &contents(11));
