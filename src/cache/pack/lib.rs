@@ -7,7 +7,7 @@
 //!                                                     └ layers   a store above packs, which is a store
 //! ```
 //!
-//! [`format`] is the file, byte by byte in `docs/cache-format.md`. A driver reads packs with this crate; what is signed, compressed
+//! [`mod@format`] is the file, byte by byte in `docs/cache-format.md`. A driver reads packs with this crate; what is signed, compressed
 //! and sent from machine to machine is in `dovetail-ship`, which no driver has.
 
 pub mod format;
