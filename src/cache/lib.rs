@@ -99,7 +99,8 @@ impl Cache {
         self
     }
 
-    /// Opens the store in a directory, which need not exist or be writable as long as nothing is put.
+    /// Opens the store in a directory, which need not exist or be writable as long as nothing is put. The store alone:
+    /// `dovetail_pack::open` also reads the packs below it.
     ///
     /// # Errors
     /// Environment: the directory cannot be opened, or another process holds a store that allows only one.

@@ -11,7 +11,6 @@ use super::page::{Damage, Held, Level, Meta, PAGE_HEADER, Page, Tree};
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io;
-use std::ops::Bound;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -20,9 +19,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 /// lookup, and a commit takes a hundred of them.
 const ATTEMPTS: usize = 64;
 
-/// Number of branch pages kept, and of leaves: 8 MiB of each with the usual page size. A third of a million entries of 3 KB have
-/// this many branches; a leaf holds two of them, so leaves are worth keeping only for entries that are read again soon.
-const KEPT_PAGES: usize = 2048;
+/// Number of tree pages kept, 16 MiB with the usual page size: all of some 9,000 entries of 3 KB. Beyond, all are dropped: with
+/// 100,000 entries, keeping branches apart and dropping leaves one by one made hits no faster (`benches/pack.rs`).
+const KEPT_PAGES: usize = 4096;
 
 /// Limit of pages read for one step through the keys: twice the path to a leaf.
 const STEP_PAGES: usize = 64;
@@ -47,31 +46,7 @@ struct State {
     meta: Meta,
     /// The meta page that the next transaction will overwrite, with its current contents.
     next: [u8; Meta::BYTES],
-    /// Apart, so that reading many entries does not throw away the branches that lead to all others.
-    branches: Mutex<Kept>,
-    leaves: Mutex<Kept>,
-}
-
-/// Pages in memory.
-#[derive(Default)]
-struct Kept {
-    pages: BTreeMap<u64, Arc<Page>>,
-    /// The page that was dropped last.
-    hand: u64,
-}
-
-impl Kept {
-    /// Keeps a page, in the place of another one if there are many: the next by number, which says nothing about its use, so
-    /// that whatever is read in turn is not always what was dropped just before.
-    fn keep(&mut self, number: u64, page: Arc<Page>) {
-        if self.pages.len() >= KEPT_PAGES {
-            let after = (Bound::Excluded(self.hand), Bound::Unbounded);
-            let next = self.pages.range(after).next().or(self.pages.first_key_value());
-            self.hand = next.map_or(0, |(number, _)| *number);
-            self.pages.remove(&self.hand);
-        }
-        self.pages.insert(number, page);
-    }
+    pages: Mutex<BTreeMap<u64, Arc<Page>>>,
 }
 
 impl Metas {
@@ -223,8 +198,7 @@ impl Reader {
             }
             let metas = self.metas()?;
             let meta = metas.newest()?;
-            let (branches, leaves) = Default::default();
-            let state = State { meta, next: metas.0[next_page(&meta)], branches, leaves };
+            let state = State { meta, next: metas.0[next_page(&meta)], pages: Mutex::default() };
             *self.state.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(state));
         }
         Err(Damage::new(0, "changes faster than it can be read"))
@@ -288,16 +262,16 @@ impl Reader {
     }
 
     fn kept_page(&self, state: &State, number: u64, level: Level) -> Result<Arc<Page>, Damage> {
-        let kept = match level {
-            Level::Branch => &state.branches,
-            Level::Leaf => &state.leaves,
-        };
-        let kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(page) = kept().pages.get(&number) {
+        let kept = || state.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(page) = kept().get(&number).filter(|page| page.level() == level) {
             return Ok(page.clone());
         }
         let page = Arc::new(self.page(number, level)?);
-        kept().keep(number, page.clone());
+        let mut pages = kept();
+        if pages.len() >= KEPT_PAGES {
+            pages.clear();
+        }
+        pages.insert(number, page.clone());
         Ok(page)
     }
 }
