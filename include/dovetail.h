@@ -62,7 +62,20 @@
 // A compiler process of the service crashed on this shader.
 #define DVT_E_QUARANTINED -71
 
-// `target`: the GPU. The value is EF_AMDGPU_MACH in the `e_flags` of its ELFs.
+// `target`: the GPU, here gfx1010. The value is EF_AMDGPU_MACH in the `e_flags` of its ELFs. `dvt_target` gives it for a
+// version of the graphics core.
+#define DVT_TARGET_GFX1010 51
+
+// The same for gfx1011.
+#define DVT_TARGET_GFX1011 52
+
+// The same for gfx1012.
+#define DVT_TARGET_GFX1012 53
+
+// The same for gfx1013.
+#define DVT_TARGET_GFX1013 66
+
+// The same for gfx1030.
 #define DVT_TARGET_GFX1030 54
 
 // The same for gfx1031.
@@ -600,6 +613,12 @@ extern "C" {
 
 // Returns the `DVT_ABI_VERSION` that the library was built with.
 uint32_t dvt_abi_version(void);
+
+// The `target` of a GPU, by the version of its graphics core as the kernel reports it: 10, 3, 0 is gfx1030. 0 if Dovetail has
+// no code for it.
+uint32_t dvt_target(uint32_t major,
+                    uint32_t minor,
+                    uint32_t stepping);
 
 // Copies the text of the calling thread's last failure to `buf`: UTF-8, NUL-terminated, truncated to `size`. Returns the full
 // length without the NUL. `buf` may be NULL if `size` is 0.
