@@ -23,7 +23,6 @@ mod masks;
 mod matrix;
 mod matrix_parts;
 mod moved;
-mod narrow;
 mod non_uniform;
 mod pairs;
 mod picture;
