@@ -22,7 +22,6 @@ mod print;
 #[cfg(test)]
 mod tests;
 mod verify;
-mod waiting;
 mod walk;
 mod wave;
 mod ways;
