@@ -138,7 +138,7 @@ fn the_hazards_of_gfx10_1() {
     // `s_cbranch_scc0` over so many instructions: the assembler itself would make it longer.
     let branch = |mark: &str, count: u32| {
         let word = 0xbf84_0000 | count;
-        format!("{mark} .long {word:#x}\n{}s_endpgm", "v_nop\n".repeat(count as usize))
+        format!("s_cmp_eq_u32 s2, s3\n{mark} .long {word:#x}\n{}s_endpgm", "v_nop\n".repeat(count as usize))
     };
     only_hazards(test, &branch(">", 0x3f));
     only_hazards(test, &branch("", 0x40));
