@@ -177,9 +177,7 @@ impl Format {
 /// The number in typed buffer loads of a layout with a number format, or `None`; widths lowest first.
 pub fn buffer_number(gfx: Gpu, widths: &[u8], number: Number) -> Option<u8> {
     let layout = gfx.facts().buffer_layouts.iter().find(|layout| layout.widths == widths)?;
-    let (first, last) = layout.formats;
-    let index = number as u8;
-    (first..=last).contains(&index).then(|| layout.start + index - first)
+    layout.number(number as u8)
 }
 
 #[cfg(test)]

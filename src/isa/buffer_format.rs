@@ -1,31 +1,13 @@
-//! The unified buffer formats of gfx10: a 7-bit number for layout and number format together (pal-abi 8.3).
+//! Unified buffer formats: a 7-bit number for layout and number format together (pal-abi 8.3).
 
-use std::fmt;
+use dovetail_base::target::BufferLayout;
 
 /// A format number of typed buffer access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BufferFormat(u8);
 
-/// Layouts in the order of their numbers, with the number formats that each has.
-const LAYOUTS: [(&str, &[&str]); 14] = [
-    ("8", INTS),
-    ("16", ALL),
-    ("8_8", INTS),
-    ("32", WIDE),
-    ("16_16", ALL),
-    ("10_11_11", ALL),
-    ("11_11_10", ALL),
-    ("10_10_10_2", INTS),
-    ("2_10_10_10", INTS),
-    ("8_8_8_8", INTS),
-    ("32_32", WIDE),
-    ("16_16_16_16", ALL),
-    ("32_32_32", WIDE),
-    ("32_32_32_32", WIDE),
-];
-const ALL: &[&str] = &["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "FLOAT"];
-const INTS: &[&str] = &["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT"];
-const WIDE: &[&str] = &["UINT", "SINT", "FLOAT"];
+/// Number formats, by their places in [`BufferLayout::formats`].
+const NUMBERS: [&str; 7] = ["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "FLOAT"];
 
 impl BufferFormat {
     /// The format with this number; `None` if it does not fit the field.
@@ -39,25 +21,22 @@ impl BufferFormat {
     }
 
     /// Layout and number format, in the assembler's spelling: `8_8_8_8`, `UNORM`.
-    pub fn names(self) -> Option<(&'static str, &'static str)> {
-        let mut index = usize::from(self.0).checked_sub(1)?;
-        for (layout, numbers) in LAYOUTS {
-            if let Some(number) = numbers.get(index) {
-                return Some((layout, number));
-            }
-            index -= numbers.len();
-        }
-        None
+    pub fn names(self, layouts: &[BufferLayout]) -> Option<(String, &'static str)> {
+        let find = |layout: &BufferLayout| {
+            let place = (0..8).find(|place| layout.number(*place) == Some(self.0))?;
+            // The assembler names the highest channel first.
+            let widths: Vec<String> = layout.widths.iter().rev().map(u8::to_string).collect();
+            Some((widths.join("_"), *NUMBERS.get(usize::from(place))?))
+        };
+        layouts.iter().find_map(find)
     }
-}
 
-impl fmt::Display for BufferFormat {
-    /// Writes the operand in the assembler's spelling.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.0, self.names()) {
-            (0, _) => f.write_str("format:[BUF_FMT_INVALID]"),
-            (_, Some((layout, number))) => write!(f, "format:[BUF_FMT_{layout}_{number}]"),
-            (n, None) => write!(f, "format:{n}"),
+    /// The operand in the assembler's spelling.
+    pub(super) fn text(self, layouts: &[BufferLayout]) -> String {
+        match (self.0, self.names(layouts)) {
+            (0, _) => "format:[BUF_FMT_INVALID]".to_owned(),
+            (_, Some((layout, number))) => format!("format:[BUF_FMT_{layout}_{number}]"),
+            (n, None) => format!("format:{n}"),
         }
     }
 }

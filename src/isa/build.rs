@@ -16,12 +16,12 @@ impl Instruction {
 
     /// SOPP: program control with its constant.
     pub fn program(isa: &'static Isa, op: Op, imm: u16) -> Self {
-        Self::new(isa, op, Fields::Scalar(ScalarFields { dst: None, srcs: [None; 2], imm }))
+        Self::new(isa, op, Fields::Scalar(ScalarFields { dst: None, srcs: [None; 3], imm }))
     }
 
     /// SOP1, SOP2, SOPC.
     pub fn scalar(isa: &'static Isa, op: Op, dst: Option<Scalar>, srcs: &[Src]) -> Self {
-        let srcs = [0, 1].map(|i| srcs.get(i).copied());
+        let srcs = [0, 1, 2].map(|i| srcs.get(i).copied());
         Self::new(isa, op, Fields::Scalar(ScalarFields { dst, srcs, imm: 0 }))
     }
 
@@ -30,7 +30,7 @@ impl Instruction {
         let entry = isa.row(op);
         let dst = (!entry.dst.is_empty()).then_some(register);
         let src = (!entry.src.is_empty()).then_some(Src::Scalar(register));
-        Self { entry, fields: Fields::Scalar(ScalarFields { dst, srcs: [src, None], imm }) }
+        Self { entry, fields: Fields::Scalar(ScalarFields { dst, srcs: [src, None, None], imm }) }
     }
 
     /// SMEM: registers from an address or through a descriptor.
@@ -78,7 +78,7 @@ impl Instruction {
         let mask = (1u8 << width) - 1;
         let enabled = (0u8..4).zip(list).filter(|(_, v)| v.is_some()).fold(0, |all, (i, _)| all | mask << (width * i));
         let data = list.map(|v| v.unwrap_or(Vgpr(0)));
-        let fields = ExportFields { target: number, enabled, data, compr, done, vm };
+        let fields = ExportFields { target: number, enabled, data, compr, done, vm, row: false };
         Ok(Self::new(isa, Op::Exp, Fields::Export(fields)))
     }
 }

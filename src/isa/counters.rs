@@ -81,7 +81,9 @@ pub struct WaitLayout {
 }
 
 /// gfx10 (AMD, "RDNA 2 Instruction Set Architecture", S_WAITCNT; checked against llvm-mc).
-pub(super) static GFX10: WaitLayout = WaitLayout {
+pub(super) static GFX10: WaitLayout = GFX10_LAYOUT;
+
+const GFX10_LAYOUT: WaitLayout = WaitLayout {
     rows: [
         CounterRow { name: "vmcnt", most: 63, place: CodeField::parts(0, 4, 14, 2), alone: Op::SWaitcntVmcnt },
         CounterRow { name: "lgkmcnt", most: 63, place: CodeField::parts(8, 6, 0, 0), alone: Op::SWaitcntLgkmcnt },
@@ -90,6 +92,18 @@ pub(super) static GFX10: WaitLayout = WaitLayout {
     ],
     several: Op::SWaitcnt,
     order: [Counter::Vector, Counter::Export, Counter::Scalar],
+};
+
+/// gfx11 (AMD, "RDNA 3 Instruction Set Architecture", S_WAITCNT; checked against llvm-mc). Exports share their counter with
+/// parameter loads.
+pub(super) static GFX11: WaitLayout = WaitLayout {
+    rows: [
+        CounterRow { name: "vmcnt", most: 63, place: CodeField::parts(10, 6, 0, 0), alone: Op::SWaitcntVmcnt },
+        CounterRow { name: "lgkmcnt", most: 63, place: CodeField::parts(4, 6, 0, 0), alone: Op::SWaitcntLgkmcnt },
+        CounterRow { name: "expcnt", most: 7, place: CodeField::parts(0, 3, 0, 0), alone: Op::SWaitcntExpcnt },
+        CounterRow { name: "vscnt", most: 63, place: CodeField::NONE, alone: Op::SWaitcntVscnt },
+    ],
+    ..GFX10_LAYOUT
 };
 
 impl WaitLayout {

@@ -49,6 +49,8 @@ pub enum CountedAccess {
     Message,
     /// expcnt until its sources are read.
     Export(ExportKind),
+    /// expcnt, in order: a parameter or other data of LDS to a register.
+    LdsDirect,
 }
 
 /// Path of a load: results of different paths may arrive out of order.
@@ -83,6 +85,8 @@ impl Instruction {
             Fields::Scalar(f) => out.scalar(f),
             Fields::Smem(f) => out.smem(f),
             Fields::Vector(f) => out.vector(f),
+            Fields::Dual(f) => out.dual(f),
+            Fields::LdsDirect(f) => out.lds_direct(f),
             Fields::Interp(f) => out.interp(f),
             Fields::Ds(f) => out.ds(f),
             Fields::Flat(f) => out.flat(f),
@@ -106,7 +110,7 @@ impl Collector {
     }
 
     fn registers(&self, kind: OperandKind) -> u8 {
-        if kind == OperandKind::Mask && self.wave == WaveSize::W64 { 2 } else { kind.registers() }
+        kind.registers_in(self.wave)
     }
 
     fn read(&mut self, src: Src, kind: OperandKind) {
@@ -225,6 +229,30 @@ impl Collector {
             self.out.writes.vgprs(src, 1);
         }
         self.out.pure = !self.out.writes.is_empty();
+    }
+
+    fn dual(&mut self, f: &DualFields) {
+        // Both halves read before either writes.
+        for half in f.halves(self.entry) {
+            for (src, kind) in half.srcs.iter().zip(half.entry.src) {
+                if let Some(src) = src {
+                    self.read(*src, *kind);
+                }
+            }
+            if half.entry.is(Traits::TIED) {
+                self.out.reads.vgprs(half.dst, 1);
+            }
+            self.out.writes.vgprs(half.dst, 1);
+        }
+        self.read_exec();
+        self.out.pure = true;
+    }
+
+    fn lds_direct(&mut self, f: &LdsDirectFields) {
+        self.implied();
+        self.out.writes.vgprs(f.dst, 1);
+        self.read_exec();
+        self.out.access = CountedAccess::LdsDirect;
     }
 
     fn interp(&mut self, f: &InterpFields) {

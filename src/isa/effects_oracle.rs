@@ -1,11 +1,10 @@
 //! Checks the model of effects against the disassembler: exactly the printed and the implied registers are read or
 //! written.
 
-use super::oracle::support;
+use super::oracle::{self, JUDGES, Judge};
 use super::{CountedAccess, Effects, Register, RegisterSet, Scalar, Vgpr, disassemble};
-use crate::Isa;
 use crate::instruction::{Fields, Instruction};
-use dovetail_base::target::{Gpu, WaveSize};
+use dovetail_base::target::WaveSize;
 
 /// Instructions whose printed operands are not registers that they use.
 const BY_NAME: [&str; 4] = ["s_subvector_loop_begin", "s_subvector_loop_end", "s_atc_probe", "s_atc_probe_buffer"];
@@ -36,25 +35,33 @@ const MORE: &[&str] = &[
     "v_cmp_lt_f32_sdwa s4, v2, v3 src0_sel:WORD_1 src1_sel:DWORD",
 ];
 
+/// The same for gfx11.
+const MORE_GFX11: &[&str] = &[
+    "v_cndmask_b32_e64 v0, v1, v2, s4",
+    "v_permlane16_b32 v0, v1, s2, s3",
+    "v_readlane_b32 s0, v1, s2",
+    "v_writelane_b32 v1, s0, s2",
+    "v_readlane_b32 vcc_lo, v1, m0",
+    "buffer_atomic_swap_b32 v1, v3, s[4:7], 0 offen glc",
+    "global_atomic_add_u32 v1, v2, v3, s[4:5] glc",
+    "scratch_load_b32 v1, v2, s3",
+    "image_sample_d v[0:3], [v5, v9, v11, v13, v[15:16]], s[8:15], s[16:19] dmask:0xf dim:SQ_RSRC_IMG_2D",
+    "image_bvh64_intersect_ray v[4:7], [v[9:10], v12, v[14:16], v[20:22], v[30:32]], s[4:7]",
+    "image_load v[0:4], v[5:6], s[8:15] dmask:0xf dim:SQ_RSRC_IMG_2D unorm tfe",
+    "exp mrt0 v1, off, v3, off done",
+    "v_add_f16 v1.h, v2.l, v3.h",
+    "v_add_f32_e64_dpp v1, v2, v3 quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0xf",
+    "v_dual_fmac_f32 v0, v1, v2 :: v_dual_cndmask_b32 v3, s4, v5",
+    "v_dual_fmamk_f32 v0, s1, 0x1234, v2 :: v_dual_dot2acc_f32_f16 v5, v6, v7",
+    "v_dual_mov_b32 v0, v1 :: v_dual_mov_b32 v1, v0",
+    "v_dual_lshlrev_b32 v0, v1, v2 :: v_dual_lshlrev_b32 v1, v4, v5",
+];
+
 /// One instruction per row, as the assembler encodes the disassembler's own example.
-fn examples(test: &str) -> Option<Vec<Instruction>> {
-    const EXAMPLES: &str = include_str!("../../testdata/isa/opcodes-gfx1030.tsv");
-    let texts = EXAMPLES.lines().skip(1).filter_map(|line| line.split('\t').nth(5));
-    let usable = texts.filter(|text| !text.contains("Invalid register")).chain(MORE.iter().copied());
-    let usable = usable.collect::<Vec<_>>().join("\n");
-    let tool = support::tool(test, "llvm-mc-19")?;
-    // The assembler parses a few examples differently, reports that and continues.
-    let output = tool.output(&["-arch=amdgcn", "-mcpu=gfx1030", "-show-encoding"], usable.as_bytes());
-    let output = String::from_utf8(output.stdout).expect("text");
-    let encodings = output.lines().filter_map(|line| line.split("encoding: [").nth(1));
-    let instruction = |encoding: &str| {
-        let byte = |byte: &str| u8::from_str_radix(byte.trim().trim_start_matches("0x"), 16).expect("a byte");
-        let bytes: Vec<u8> = encoding.trim_end_matches(']').split(',').map(byte).collect();
-        let (words, _) = bytes.as_chunks::<4>();
-        let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
-        disassemble(Isa::of(Gpu::Gfx1030), &words).expect("of the assembler")
-    };
-    Some(encodings.map(instruction).collect())
+fn examples(judge: &Judge, test: &str) -> Option<Vec<Instruction>> {
+    let isa = judge.isa();
+    let examples = oracle::encoded_examples(judge, test, if judge.gpu == "gfx1030" { MORE } else { MORE_GFX11 })?;
+    Some(examples.iter().map(|(text, words)| disassemble(isa, words).expect(text)).collect())
 }
 
 /// The registers that an operand names.
@@ -124,8 +131,8 @@ fn operands(text: &str) -> Vec<&str> {
 }
 
 /// Errors in the model of an instruction.
-fn judge(inst: &Instruction, wave: WaveSize) -> Vec<String> {
-    let text = inst.text(Isa::of(Gpu::Gfx1030), wave);
+fn wrong(judge: &Judge, inst: &Instruction, wave: WaveSize) -> Vec<String> {
+    let text = inst.text(judge.isa(), wave);
     let Effects { reads, writes, access, .. } = inst.effects(wave);
     let list = operands(&text);
     let all = list.iter().fold(RegisterSet::EMPTY, |all, operand| all.union(&named(operand, wave)));
@@ -157,18 +164,21 @@ fn judge(inst: &Instruction, wave: WaveSize) -> Vec<String> {
 
 #[test]
 fn what_is_printed_has_an_effect_and_nothing_else_has() {
-    let Some(examples) = examples("what_is_printed_has_an_effect_and_nothing_else_has") else { return };
-    let judged: Vec<&Instruction> = examples.iter().filter(|i| !BY_NAME.contains(&i.entry.mnemonic)).collect();
-    assert!(judged.len() > 1400, "{}", judged.len());
-    let of = |wave: WaveSize| judged.iter().flat_map(move |inst| judge(inst, wave));
-    let wrong: Vec<String> = of(WaveSize::W32).chain(of(WaveSize::W64)).collect();
-    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+    for judge in &JUDGES {
+        let examples = examples(judge, "what_is_printed_has_an_effect_and_nothing_else_has");
+        let Some(examples) = examples else { continue };
+        let judged: Vec<&Instruction> = examples.iter().filter(|i| !BY_NAME.contains(&i.entry.mnemonic)).collect();
+        assert!(judged.len() > judge.usable, "{}", judged.len());
+        let of = |wave: WaveSize| judged.iter().flat_map(move |inst| wrong(judge, inst, wave));
+        let wrong: Vec<String> = of(WaveSize::W32).chain(of(WaveSize::W64)).collect();
+        assert!(wrong.is_empty(), "{} {}:\n{}", judge.gpu, wrong.len(), wrong.join("\n"));
+    }
 }
 
 /// Implied registers in the words of the instruction set: mnemonic, read, written.
 #[test]
 fn names_imply_what_the_instruction_set_says() {
-    let Some(examples) = examples("names_imply_what_the_instruction_set_says") else { return };
+    let Some(examples) = examples(&JUDGES[0], "names_imply_what_the_instruction_set_says") else { return };
     let find = |name: &str| {
         let inst = examples.iter().find(|inst| inst.entry.mnemonic == name);
         inst.unwrap_or_else(|| panic!("no example of {name}")).effects(WaveSize::W64)

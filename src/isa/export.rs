@@ -17,6 +17,8 @@ pub enum ExpTarget {
     Pos(u8),
     /// Primitive.
     Prim,
+    /// First or second colour of a blend of two, 0 or 1.
+    DualSource(u8),
     /// Parameter 0 to 31.
     Param(u8),
 }
@@ -30,6 +32,7 @@ impl ExpTarget {
             9 => Self::Null,
             12..=16 => Self::Pos(number - 12),
             20 => Self::Prim,
+            21 | 22 => Self::DualSource(number - 21),
             32..=63 => Self::Param(number - 32),
             _ => return None,
         })
@@ -43,6 +46,7 @@ impl ExpTarget {
             Self::Null => (9, 0, 1),
             Self::Pos(n) => (12, n, 5),
             Self::Prim => (20, 0, 1),
+            Self::DualSource(n) => (21, n, 2),
             Self::Param(n) => (32, n, 32),
         };
         (index < count).then_some(first + index)
@@ -57,6 +61,7 @@ impl fmt::Display for ExpTarget {
             Self::Null => f.write_str("null"),
             Self::Pos(n) => write!(f, "pos{n}"),
             Self::Prim => f.write_str("prim"),
+            Self::DualSource(n) => write!(f, "dual_src_blend{n}"),
             Self::Param(n) => write!(f, "param{n}"),
         }
     }

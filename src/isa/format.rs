@@ -1,4 +1,4 @@
-//! The encoding formats of gfx10, with their names as in the instruction set document.
+//! The encoding formats of all families, with their names as in the instruction set document.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ macro_rules! formats {
                 match self { $(Self::$format => $name,)* }
             }
 
-            /// Length in dwords without literal, DPP or SDWA dword, and without extra image addresses.
+            /// Length in dwords without literal, DPP or SDWA dword and without extra image addresses.
             pub const fn dwords(self) -> u8 {
                 match self { $(Self::$format => $dwords,)* }
             }
@@ -38,6 +38,9 @@ formats! {
     Vop3 "VOP3" 2 "Vector, up to three sources of any kind.";
     Vop3p "VOP3P" 2 "Vector, packed halves.";
     Vintrp "VINTRP" 1 "Parameter interpolation.";
+    Vinterp "VINTERP" 2 "Parameter interpolation, from registers.";
+    Ldsdir "LDSDIR" 1 "Parameters and other data of LDS to registers.";
+    Vopd "VOPD" 2 "Two vector operations.";
     Ds "DS" 2 "Local data share.";
     Flat "FLAT" 2 "Memory by a flat address.";
     Scratch "SCRATCH" 2 "A lane's own memory.";

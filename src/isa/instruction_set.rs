@@ -9,10 +9,11 @@ use super::instruction::Addresses;
 use super::layout::{self, Layout};
 use super::link_words::LinkWords;
 use super::operand_codes::OperandCodes;
+use super::program_names::{self, ProgramNames};
 use super::sampling::SamplingTable;
 use super::tables::{self, ABSENT, long_number};
 use super::{Format, Op, OpcodeRow, Traits};
-use dovetail_base::target::{Family, FamilyFacts, Gpu, InstructionSet};
+use dovetail_base::target::{FamilyFacts, Gpu, InstructionSet, KnownGpu};
 use std::fmt;
 
 /// No row.
@@ -43,6 +44,7 @@ pub struct Isa {
     pub hazards: &'static [Hazard],
     /// Its counters of outstanding operations.
     pub waits: &'static WaitLayout,
+    pub(super) names: &'static ProgramNames,
 }
 
 /// Limits on operands and sequences.
@@ -60,6 +62,8 @@ pub struct IsaLimits {
     pub image_addresses: usize,
     /// An image access with its addresses in registers of their own may be in a clause.
     pub addresses_in_clauses: bool,
+    /// Source 1 of the long form with source 0 from other lanes may be a scalar register.
+    pub scalar_beside_lanes: bool,
 }
 
 /// What the tables of an instruction set are.
@@ -77,8 +81,11 @@ struct Tables {
     image_addresses: usize,
     /// [`IsaLimits::addresses_in_clauses`].
     addresses_in_clauses: bool,
+    /// [`IsaLimits::scalar_beside_lanes`].
+    scalar_beside_lanes: bool,
     /// A distance with which a branch goes astray.
     bad_distance: Option<u16>,
+    names: &'static ProgramNames,
 }
 
 /// The tables of gfx10.3.
@@ -93,7 +100,9 @@ const GFX103_TABLES: Tables = Tables {
     clause: 63,
     image_addresses: Addresses::MOST,
     addresses_in_clauses: true,
+    scalar_beside_lanes: false,
     bad_distance: None,
+    names: &program_names::GFX10,
 };
 
 /// The instruction set of GPUs of gfx10.1. They hang with more than five separate image addresses (Mesa,
@@ -114,6 +123,31 @@ static GFX1012: Isa = gfx101(InstructionSet::Gfx1012);
 static GFX1013: Isa = gfx101(InstructionSet::Gfx1013);
 static GFX103: Isa = Isa::new(GFX103_TABLES);
 
+/// The tables of gfx11. Of five separate image addresses the last begins a run with the rest (Mesa, `ac_gpu_info`); clauses
+/// have 32 instructions at most (LLVM, `getHardClauseMaxLength`).
+const GFX11_TABLES: Tables = Tables {
+    set: InstructionSet::Gfx11,
+    rows: tables::GFX11,
+    layout: &layout::GFX11,
+    codes: OperandCodes { m0: 125, null: 124 },
+    waits: &counters::GFX11,
+    cache: &cache::GFX10,
+    hazards: hazards::GFX11,
+    clause: 32,
+    image_addresses: 5,
+    addresses_in_clauses: true,
+    scalar_beside_lanes: false,
+    bad_distance: None,
+    names: &program_names::GFX11,
+};
+static GFX11: Isa = Isa::new(GFX11_TABLES);
+static GFX115: Isa = Isa::new(Tables {
+    set: InstructionSet::Gfx115,
+    hazards: hazards::GFX115,
+    scalar_beside_lanes: true,
+    ..GFX11_TABLES
+});
+
 impl Isa {
     const fn new(of: Tables) -> Self {
         let Tables {
@@ -127,7 +161,9 @@ impl Isa {
             clause,
             image_addresses,
             addresses_in_clauses,
+            scalar_beside_lanes,
             bad_distance,
+            names,
         } = of;
         let (by_op, by_number) = index(rows, set);
         let mut prefixes = [None; Format::ALL.len()];
@@ -147,17 +183,44 @@ impl Isa {
             clause,
             image_addresses,
             addresses_in_clauses,
+            scalar_beside_lanes,
         };
-        Self { set, rows, by_op, by_number, prefixes, layout, codes, sampling, words, limits, cache, hazards, waits }
+        Self {
+            set,
+            rows,
+            by_op,
+            by_number,
+            prefixes,
+            layout,
+            codes,
+            sampling,
+            words,
+            limits,
+            cache,
+            hazards,
+            waits,
+            names,
+        }
     }
 
     /// The instruction set of a GPU.
     pub const fn of(gpu: Gpu) -> &'static Self {
-        match gpu.instructions() {
+        Self::of_set(gpu.instructions())
+    }
+
+    /// The instruction set of a GPU whose code is read.
+    pub const fn of_known(gpu: KnownGpu) -> &'static Self {
+        Self::of_set(gpu.instructions())
+    }
+
+    const fn of_set(set: InstructionSet) -> &'static Self {
+        match set {
             InstructionSet::Gfx1010 => &GFX1010,
             InstructionSet::Gfx1012 => &GFX1012,
             InstructionSet::Gfx1013 => &GFX1013,
             InstructionSet::Gfx103 => &GFX103,
+            InstructionSet::Gfx11 => &GFX11,
+            InstructionSet::Gfx115 => &GFX115,
         }
     }
 
@@ -166,14 +229,9 @@ impl Isa {
         self.set
     }
 
-    /// Their generation.
-    pub const fn family(&self) -> Family {
-        self.set.family()
-    }
-
     /// The numbers of its GPUs other than those of instructions.
     pub const fn facts(&self) -> &'static FamilyFacts {
-        self.family().facts()
+        self.set.facts()
     }
 
     /// The rows of all its operations.
@@ -249,12 +307,18 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// The tables of all opcodes that the disassembler knows.
-    const TABLES: [(Gpu, &str); 4] = [
-        (Gpu::Gfx1010, include_str!("../../testdata/isa/opcodes-gfx1010.tsv")),
-        (Gpu::Gfx1012, include_str!("../../testdata/isa/opcodes-gfx1012.tsv")),
-        (Gpu::Gfx1013, include_str!("../../testdata/isa/opcodes-gfx1013.tsv")),
-        (Gpu::Gfx1030, include_str!("../../testdata/isa/opcodes-gfx1030.tsv")),
+    const TABLES: [(&str, &str); 6] = [
+        ("gfx1010", include_str!("../../testdata/isa/opcodes-gfx1010.tsv")),
+        ("gfx1012", include_str!("../../testdata/isa/opcodes-gfx1012.tsv")),
+        ("gfx1013", include_str!("../../testdata/isa/opcodes-gfx1013.tsv")),
+        ("gfx1030", include_str!("../../testdata/isa/opcodes-gfx1030.tsv")),
+        ("gfx1100", include_str!("../../testdata/isa/opcodes-gfx1100.tsv")),
+        ("gfx1150", include_str!("../../testdata/isa/opcodes-gfx1150.tsv")),
     ];
+
+    fn isa(gpu: &str) -> &'static Isa {
+        Isa::of_known(gpu.parse().expect("known"))
+    }
 
     fn rows(table: &'static str) -> impl Iterator<Item = (&'static str, u16, &'static str)> {
         table.lines().filter(|line| !line.starts_with('#')).map(|line| {
@@ -268,7 +332,7 @@ mod tests {
         for (gpu, table) in TABLES {
             for (format, number, mnemonic) in rows(table) {
                 let format = *Format::ALL.iter().find(|f| f.name() == format).expect("a format");
-                let found = Isa::of(gpu).by_number(format, number).map(|row| row.mnemonic);
+                let found = isa(gpu).by_number(format, number).map(|row| row.mnemonic);
                 assert_eq!(found, Some(mnemonic), "{gpu} {format} {number}");
             }
         }
@@ -277,7 +341,7 @@ mod tests {
     #[test]
     fn rows_are_the_disassemblers_and_in_order() {
         for (gpu, table) in TABLES {
-            let isa = Isa::of(gpu);
+            let isa = isa(gpu);
             let known: BTreeMap<(&str, u16), &str> = rows(table).map(|(f, n, m)| ((f, n), m)).collect();
             for row in isa.rows() {
                 assert_eq!(known.get(&(row.format.name(), row.number)), Some(&row.mnemonic), "{gpu}");

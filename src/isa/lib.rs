@@ -60,6 +60,7 @@ mod operand_codes;
 mod operands;
 #[cfg(test)]
 pub(crate) mod oracle;
+mod program_names;
 mod reg;
 mod register_set;
 mod sampling;
@@ -80,7 +81,7 @@ pub use export::{ExpSources, ExpTarget};
 pub use format::Format;
 pub use hazard_watch::{HazardState, HazardWatch, Seen};
 pub use hazards::{Hazard, HazardEvent, Remedy};
-pub use instruction::{CachePolicy, Instruction};
+pub use instruction::{CachePolicy, Instruction, half_of};
 pub use instruction_set::{Isa, IsaLimits};
 pub use link_words::{LinkWords, ScalarLoad, WordRun};
 pub use op::Op;

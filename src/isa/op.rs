@@ -172,4 +172,18 @@ operations! {
     SAtomicOr SAtomicXor SAtomicInc SAtomicDec SAtomicSwapX2 SAtomicCmpswapX2 SAtomicAddX2 SAtomicSubX2 SAtomicSminX2
     SAtomicUminX2 SAtomicSmaxX2 SAtomicUmaxX2 SAtomicAndX2 SAtomicOrX2 SAtomicXorX2 SAtomicIncX2 SAtomicDecX2
     VMacLegacyF32 VMacF32 VMadmkF32 VMadakF32 VMadLegacyF32 VMadF32 VMulLoI32
+    SPackHlB32B16 SAddF32 SSubF32 SMinF32 SMaxF32 SMulF32 SFmaakF32 SFmamkF32 SFmacF32 SCvtPkRtzF16F32 SAddF16 SSubF16
+    SMinF16 SMaxF16 SMulF16 SFmacF16 SSendmsgRtnB32 SSendmsgRtnB64 SCeilF32 SFloorF32 STruncF32 SRndneF32 SCvtF32I32
+    SCvtF32U32 SCvtI32F32 SCvtU32F32 SCvtF16F32 SCvtF32F16 SCvtHiF32F16 SCeilF16 SFloorF16 STruncF16 SRndneF16 SCmpLtF32
+    SCmpEqF32 SCmpLeF32 SCmpGtF32 SCmpLgF32 SCmpGeF32 SCmpOF32 SCmpUF32 SCmpNgeF32 SCmpNlgF32 SCmpNgtF32 SCmpNleF32
+    SCmpNeqF32 SCmpNltF32 SCmpLtF16 SCmpEqF16 SCmpLeF16 SCmpGtF16 SCmpLgF16 SCmpGeF16 SCmpOF16 SCmpUF16 SCmpNgeF16
+    SCmpNlgF16 SCmpNgtF16 SCmpNleF16 SCmpNeqF16 SCmpNltF16 SDelayAlu SWaitEvent VMovB16 VSwapB16 VPermlane64B32 VNotB16
+    VCvtI32I16 VCvtU32U16 VCndmaskB16 VMaxminF32 VMinmaxF32 VMaxminF16 VMinmaxF16 VMaxminU32 VMinmaxU32 VMaxminI32
+    VMinmaxI32 VDot2F16F16 VDot2Bf16Bf16 VCvtPkI16F32 VCvtPkU16F32 VAndB16 VOrB16 VXorB16 VDot2F32Bf16
+    VWmmaF3216x16x16F16 VWmmaF3216x16x16Bf16 VWmmaF1616x16x16F16 VWmmaBf1616x16x16Bf16 VWmmaI3216x16x16Iu8
+    VWmmaI3216x16x16Iu4 VInterpP10F32 VInterpP2InregF32 VInterpP10F16F32 VInterpP2F16F32 VInterpP10RtzF16F32
+    VInterpP2RtzF16F32 LdsParamLoad LdsDirectLoad VDualFmacF32 VDualFmaakF32 VDualFmamkF32 VDualMulF32 VDualAddF32
+    VDualSubF32 VDualSubrevF32 VDualMulDx9ZeroF32 VDualMovB32 VDualCndmaskB32 VDualMaxF32 VDualMinF32 VDualDot2accF32F16
+    VDualDot2accF32Bf16 VDualAddNcU32 VDualLshlrevB32 VDualAndB32 DsAddGsRegRtn DsSubGsRegRtn DsBvhStackRtnB32
+    FlatAtomicAddF32 GlobalAtomicAddF32 BufferAtomicAddF32
 }

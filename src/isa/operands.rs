@@ -4,7 +4,7 @@
 //! scalar values per instruction (a literal counts as one), for some operations one; the same value twice counts once.
 
 use super::instruction::{Modifiers, VectorFields, VectorForm};
-use super::{Format, Op, OpcodeRow, OperandKind, Scalar, Src, Traits};
+use super::{Format, Op, OpcodeRow, OperandKind, Scalar, Src, Traits, Vgpr};
 use dovetail_base::target::WaveSize;
 
 /// Kinds of source operands that are allowed.
@@ -20,11 +20,14 @@ pub struct Takes {
     pub inline: bool,
     /// A literal dword after the instruction.
     pub literal: bool,
+    /// Of VGPRs only v0 to v127: the highest bit of the number chooses a half of the register.
+    pub low_vgprs: bool,
 }
 
 impl Takes {
-    const ALL: Self = Self { vector: true, scalar: true, special: true, inline: true, literal: true };
-    const NONE: Self = Self { vector: false, scalar: false, special: false, inline: false, literal: false };
+    const ALL: Self = Self { vector: true, scalar: true, special: true, inline: true, literal: true, low_vgprs: false };
+    const NONE: Self =
+        Self { vector: false, scalar: false, special: false, inline: false, literal: false, low_vgprs: false };
     const VECTOR: Self = Self { vector: true, ..Self::NONE };
     const SCALAR: Self = Self { vector: false, ..Self::ALL };
     const REGISTER: Self = Self { scalar: true, ..Self::NONE };
@@ -33,7 +36,7 @@ impl Takes {
     /// Whether this source is allowed.
     pub fn accepts(self, src: Src) -> bool {
         match src {
-            Src::Vgpr(_) => self.vector,
+            Src::Vgpr(v) => self.vector && !(self.low_vgprs && v.number() >= Vgpr::HALVED),
             Src::Scalar(_) => self.scalar,
             Src::Special(_) => self.special,
             Src::Int(_) | Src::Float(_) => self.inline,
@@ -43,9 +46,10 @@ impl Takes {
 }
 
 impl OpcodeRow {
-    /// Allowed sources of a scalar operation.
-    pub fn scalar_source(&self) -> Takes {
+    /// Allowed sources `i` of a scalar operation.
+    pub fn scalar_source(&self, i: usize) -> Takes {
         match self.format {
+            _ if self.is_constant(i) => Takes::LITERAL,
             Format::Sopk if self.op == Op::SSetregImm32B32 => Takes::LITERAL,
             Format::Sopk => Takes::REGISTER,
             _ if self.is(Traits::JUMPS) => Takes::REGISTER,
@@ -57,15 +61,35 @@ impl OpcodeRow {
     /// Allowed kinds of source `i` of a vector operation in a form.
     pub fn vector_source(&self, form: &VectorForm, i: usize) -> Takes {
         let kind = self.src_kind(i);
+        Takes { low_vgprs: self.is_halved(form, kind), ..self.source_of_kind(form, i, kind) }
+    }
+
+    /// Whether the highest bit of a VGPR's number chooses a half of it.
+    pub(super) fn is_halved(&self, form: &VectorForm, kind: OperandKind) -> bool {
+        self.is(Traits::HALVES) && kind.is_half() && !form.is_long()
+    }
+
+    /// Whether a source is the constant that always follows.
+    fn is_constant(&self, i: usize) -> bool {
+        (i == 1 && self.is(Traits::CONSTANT_SECOND)) || (i == 2 && self.is(Traits::CONSTANT_THIRD))
+    }
+
+    fn source_of_kind(&self, form: &VectorForm, i: usize, kind: OperandKind) -> Takes {
         if kind == OperandKind::Mask {
             return Takes::REGISTER;
         }
-        let constant = (i == 1 && self.is(Traits::CONSTANT_SECOND)) || (i == 2 && self.is(Traits::CONSTANT_THIRD));
         let takes = match form {
-            _ if constant => Takes::LITERAL,
+            _ if self.is_constant(i) => Takes::LITERAL,
             VectorForm::Short if i > 0 => Takes::VECTOR,
-            VectorForm::Dpp16(_) | VectorForm::Dpp8 { .. } => Takes::VECTOR,
+            VectorForm::Dpp16(_) | VectorForm::Dpp8 { .. } | VectorForm::Interp { .. } => Takes::VECTOR,
+            VectorForm::LongDpp16(_) | VectorForm::LongDpp8 { .. } => match i {
+                0 => Takes::VECTOR,
+                // Instruction sets without scalar registers here are the encoder's matter.
+                1 => Takes { vector: true, ..Takes::REGISTER },
+                _ => Takes { literal: false, ..Takes::ALL },
+            },
             VectorForm::Sdwa(_) => Takes { literal: false, ..Takes::ALL },
+            _ if kind == OperandKind::Tile => Takes { inline: true, ..Takes::VECTOR },
             // Operands wider than a pair are VGPRs.
             _ if kind.registers() > 2 => Takes::VECTOR,
             VectorForm::Short | VectorForm::Long => Takes::ALL,
@@ -87,10 +111,10 @@ impl OpcodeRow {
     /// Number of different scalar values that a vector operation reads, including implied VCC and literals. Values of
     /// different width are different, and an implied VCC is different from any operand.
     pub fn scalar_values(&self, f: &VectorFields, wave: WaveSize) -> usize {
-        let implied = f.form != VectorForm::Long;
+        let implied = !f.form.is_long();
         let width = |kind: OperandKind| match kind {
-            OperandKind::Mask if implied || wave == WaveSize::W64 => 2,
-            kind => kind.registers(),
+            OperandKind::Mask if implied => 2,
+            kind => kind.registers_in(wave),
         };
         let vcc = (Src::Scalar(Scalar::VccLo), 2);
         let named = (0..).zip(f.srcs).filter_map(|(i, src)| Some((src?, width(self.src_kind(i)))));
@@ -120,10 +144,14 @@ impl OpcodeRow {
         let none = Modifiers::default();
         let float_result = self.dst.first().is_some_and(|kind| kind.is_float());
         let compare = self.format == Format::Vopc;
+        let halves = match self.is(Traits::HALVES) {
+            true => each(&OperandKind::is_half) | u8::from(self.dst_kind(0).is_half()) << 3,
+            false => 0,
+        };
         match form {
-            VectorForm::Short => none,
-            VectorForm::Dpp16(_) => Modifiers { neg: floats & 3, abs: floats & 3, ..none },
-            VectorForm::Dpp8 { .. } => none,
+            VectorForm::Short | VectorForm::Dpp8 { .. } => Modifiers { op_sel: halves, ..none },
+            VectorForm::Dpp16(_) => Modifiers { neg: floats & 3, abs: floats & 3, op_sel: halves, ..none },
+            VectorForm::Interp { .. } => Modifiers { neg: all, op_sel: halves, clamp: self.is(Traits::CLAMP), ..none },
             VectorForm::Sdwa(_) => Modifiers {
                 neg: floats & 3,
                 abs: floats & 3,
@@ -132,11 +160,11 @@ impl OpcodeRow {
                 ..none
             },
             // LLVM's code sets the unused third bit of `op_sel_hi`.
-            VectorForm::Long if self.format == Format::Vop3p => {
+            _ if self.format == Format::Vop3p => {
                 let clamp = self.is(Traits::CLAMP);
                 Modifiers { neg: all, neg_hi: all, op_sel: all, op_sel_hi: 7, clamp, ..none }
             }
-            VectorForm::Long => Modifiers {
+            VectorForm::Long | VectorForm::LongDpp16(_) | VectorForm::LongDpp8 { .. } => Modifiers {
                 neg: floats,
                 // The second result uses the bits of `abs`.
                 abs: if self.has_mask_result() { 0 } else { floats },
@@ -145,7 +173,7 @@ impl OpcodeRow {
                 op_sel: match self.is(Traits::OP_SEL) {
                     true if self.is(Traits::SCALAR_REST) => 3,
                     true => all | 8,
-                    false => 0,
+                    false => halves,
                 },
                 ..none
             },
@@ -156,7 +184,9 @@ impl OpcodeRow {
     pub fn has_form(&self, form: &VectorForm) -> bool {
         match form {
             VectorForm::Short => self.format.is_short_vector(),
-            VectorForm::Long => !self.is(Traits::NO_LONG),
+            VectorForm::Long => !self.is(Traits::NO_LONG) && self.format != Format::Vinterp,
+            VectorForm::Interp { .. } => self.format == Format::Vinterp,
+            VectorForm::LongDpp16(_) | VectorForm::LongDpp8 { .. } => self.is(Traits::LONG_DPP),
             VectorForm::Sdwa(_) => self.is(Traits::SDWA),
             VectorForm::Dpp16(_) | VectorForm::Dpp8 { .. } => self.is(Traits::DPP),
         }

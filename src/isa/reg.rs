@@ -32,6 +32,8 @@ impl Sgpr {
 impl Vgpr {
     /// Number of VGPRs that an operand can name; the same on every part.
     pub const COUNT: u16 = Family::Gfx103.facts().vgprs as u16;
+    /// Number of VGPRs that an operand can name if one bit of their numbers chooses a half.
+    pub const HALVED: u8 = 128;
 
     /// Register number.
     pub const fn number(self) -> u8 {
@@ -246,7 +248,8 @@ impl Src {
                     _ => None,
                 })
             }
-            OperandKind::B96 | OperandKind::B128 | OperandKind::B256 | OperandKind::B512 | OperandKind::Mask => None,
+            OperandKind::B96 | OperandKind::B128 | OperandKind::B256 | OperandKind::B512 => None,
+            OperandKind::Mask | OperandKind::Tile => None,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! other difference between operations is a trait.
 
 use super::{Format, Latency, MachineAtomic, Op, Traits};
-use dovetail_base::target::InstructionSet;
+use dovetail_base::target::{InstructionSet, WaveSize};
 
 /// Kind of an operand: width, and the meaning of floats, halves and inline constants (isa-gfx10 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -36,16 +36,27 @@ pub enum OperandKind {
     PF16,
     /// One bit per lane: one scalar register in wave32, a pair in wave64.
     Mask,
+    /// A matrix of 16 times 16 sums, spread over the lanes: eight registers in wave32, four in wave64.
+    Tile,
 }
 
 impl OperandKind {
-    /// Number of registers; a mask as in wave32.
+    /// Number of registers in a wave of this size.
+    pub const fn registers_in(self, wave: WaveSize) -> u8 {
+        match (self, wave) {
+            (Self::Mask, WaveSize::W64) => 2,
+            (Self::Tile, WaveSize::W32) => 8,
+            _ => self.registers(),
+        }
+    }
+
+    /// Number of registers; the least, if it depends on the wave size.
     pub const fn registers(self) -> u8 {
         match self {
             Self::B16 | Self::B32 | Self::F16 | Self::F32 | Self::P16 | Self::PF16 | Self::Mask => 1,
             Self::B64 | Self::F64 => 2,
             Self::B96 => 3,
-            Self::B128 => 4,
+            Self::B128 | Self::Tile => 4,
             Self::B256 => 8,
             Self::B512 => 16,
         }

@@ -103,10 +103,12 @@ traits! {
     // Vector forms, and the operands that they take.
     NO_LONG "A short vector instruction without a form in VOP3.";
     SDWA "Has an SDWA form.";
-    DPP "Has DPP16 and DPP8 forms.";
+    DPP "The short form has DPP16 and DPP8 forms.";
+    LONG_DPP "The long form has DPP16 and DPP8 forms.";
     CLAMP "The long form takes `clamp`.";
     OMOD "The long form takes `mul:2`, `mul:4`, `div:2`.";
     OP_SEL "The VOP3 form takes `op_sel`.";
+    HALVES "16-bit operands are halves of registers that any form can choose: a short form by bit 7 of a VGPR's number.";
     PACKED "Packed halves.";
     MIX "`v_fma_mix`: `op_sel_hi` says which sources are halves, `neg_hi` is `abs`.";
     ONE_SCALAR "Reads one scalar value at most, where others read two.";
@@ -117,6 +119,7 @@ traits! {
     SCALAR_RESULT "Writes an SGPR.";
     CONSTANT_SECOND "Source 1 is the 32-bit constant that always follows.";
     CONSTANT_THIRD "Source 2 is the 32-bit constant that always follows.";
+    SECOND_HALF "The second half of a dual instruction only.";
 }
 
 /// Result of an atomic in the memory cell.

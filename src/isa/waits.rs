@@ -13,7 +13,7 @@ impl Isa {
             layout.row(*counter).place == CodeField::NONE && counts.get(*counter) < layout.most(*counter)
         });
         several.into_iter().chain(alone.map(move |counter| {
-            let srcs = [Some(Src::Scalar(Scalar::Null)), None];
+            let srcs = [Some(Src::Scalar(Scalar::Null)), None, None];
             let fields = ScalarFields { dst: None, srcs, imm: counts.get(counter).into() };
             Instruction::new(self, layout.row(counter).alone, Fields::Scalar(fields))
         }))

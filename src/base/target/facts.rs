@@ -42,23 +42,33 @@ pub struct FamilyFacts {
 }
 
 /// A layout of typed buffer access. Its formats are numbered one after the other, in the order of the number formats that it
-/// has: UNORM, SNORM, USCALED, SSCALED, UINT, SINT, FLOAT.
+/// has, of UNORM, SNORM, USCALED, SSCALED, UINT, SINT, FLOAT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferLayout {
     /// Bits of each channel, the lowest first.
     pub widths: &'static [u8],
     /// Number of its first format.
     pub start: u8,
-    /// Places in that order of the first and the last number format that it has.
-    pub formats: (u8, u8),
+    /// The number formats that it has, a bit for each place in that order.
+    pub formats: u8,
 }
 
-/// Every number format; all but FLOAT; UINT, SINT and FLOAT.
-const ALL: (u8, u8) = (0, 6);
-const NO_FLOAT: (u8, u8) = (0, 5);
-const WIDE: (u8, u8) = (4, 6);
+impl BufferLayout {
+    /// The number of a format: of the layout with the number format at this place, if it has that.
+    pub const fn number(&self, place: u8) -> Option<u8> {
+        let has = place < 8 && self.formats >> place & 1 == 1;
+        if has { Some(self.start + (self.formats & ((1 << place) - 1)).count_ones() as u8) } else { None }
+    }
+}
 
-const fn layout(widths: &'static [u8], start: u8, formats: (u8, u8)) -> BufferLayout {
+/// Every number format; all but FLOAT; UINT, SINT and FLOAT; FLOAT; all but FLOAT and the scaled ones.
+const ALL: u8 = 0b111_1111;
+const NO_FLOAT: u8 = 0b011_1111;
+const WIDE: u8 = 0b111_0000;
+const FLOAT: u8 = 0b100_0000;
+const NO_SCALED: u8 = 0b011_0011;
+
+const fn layout(widths: &'static [u8], start: u8, formats: u8) -> BufferLayout {
     BufferLayout { widths, start, formats }
 }
 
@@ -78,6 +88,24 @@ const GFX10_BUFFER_LAYOUTS: &[BufferLayout] = &[
     layout(&[16, 16, 16, 16], 65, ALL),
     layout(&[32, 32, 32], 72, WIDE),
     layout(&[32, 32, 32, 32], 75, WIDE),
+];
+
+/// The unified formats of gfx11, as LLVM's assembler names them.
+const GFX11_BUFFER_LAYOUTS: &[BufferLayout] = &[
+    layout(&[8], 1, NO_FLOAT),
+    layout(&[16], 7, ALL),
+    layout(&[8, 8], 14, NO_FLOAT),
+    layout(&[32], 20, WIDE),
+    layout(&[16, 16], 23, ALL),
+    layout(&[11, 11, 10], 30, FLOAT),
+    layout(&[10, 11, 11], 31, FLOAT),
+    layout(&[2, 10, 10, 10], 32, NO_SCALED),
+    layout(&[10, 10, 10, 2], 36, NO_FLOAT),
+    layout(&[8, 8, 8, 8], 42, NO_FLOAT),
+    layout(&[32, 32], 48, WIDE),
+    layout(&[16, 16, 16, 16], 51, ALL),
+    layout(&[32, 32, 32], 58, WIDE),
+    layout(&[32, 32, 32, 32], 61, WIDE),
 ];
 
 const GFX103: FamilyFacts = FamilyFacts {
@@ -111,6 +139,14 @@ const GFX101: FamilyFacts = FamilyFacts {
     ..GFX103
 };
 
+/// Scratch in units of 256 bytes, 15 bits (LLVM: `S_00B860_WAVESIZE_GFX11Plus`); lines of 128 bytes (PAL); the rest as Mesa's
+/// `ac_gpu_info.c` and `aco_ir.cpp` have it.
+const GFX11: FamilyFacts =
+    FamilyFacts { wave_scratch: 32767 << 8, code_line: 128, buffer_layouts: GFX11_BUFFER_LAYOUTS, ..GFX103 };
+
+/// With half as many VGPRs more (LLVM: `Feature1_5xVGPRs`).
+const GFX11_LARGE: FamilyFacts = FamilyFacts { physical_vgprs: [1536, 768], vgpr_allocation: [24, 12], ..GFX11 };
+
 impl Family {
     /// Its numbers.
     pub const fn facts(self) -> &'static FamilyFacts {
@@ -122,6 +158,11 @@ impl Family {
 }
 
 impl FamilyFacts {
+    /// Those of gfx11, with the large register file or the usual one.
+    pub(super) const fn gfx11(large_file: bool) -> &'static Self {
+        if large_file { &GFX11_LARGE } else { &GFX11 }
+    }
+
     const fn of<T: Copy>(pair: [T; 2], wave: WaveSize) -> T {
         match wave {
             WaveSize::W32 => pair[0],

@@ -1,10 +1,12 @@
 //! Targets of code: GPU, stage, wave size. What differs between families is in the tables of `facts.rs` and `shape.rs`.
 
 mod facts;
+mod known;
 mod shape;
 mod stage;
 
 pub use facts::{BufferLayout, FamilyFacts};
+pub use known::{DecodedGpu, KnownGpu};
 pub use shape::{MOST_HARDWARE_STAGES, PipelineShape, ShapeStage};
 pub use stage::{HardwareStage, Stage, StageSet};
 
@@ -13,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A GPU, by LLVM's processor name. To add one of a known family: a variant here, and its row.
-/// New ones come last, because files have their numbers.
+/// A GPU that code is made for, by LLVM's processor name (those whose code is only read: [`DecodedGpu`]). To add one of a
+/// known family: a variant here, and its row. New ones come last, because files have their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Gpu {
@@ -77,14 +79,19 @@ pub enum InstructionSet {
     Gfx1013,
     /// RDNA 2.
     Gfx103,
+    /// RDNA 3.
+    Gfx11,
+    /// RDNA 3.5: with scalar floats.
+    Gfx115,
 }
 
 impl InstructionSet {
-    /// The family whose encoding it has.
-    pub const fn family(self) -> Family {
+    /// The numbers of its GPUs that concern code, which are those of all of them.
+    pub const fn facts(self) -> &'static FamilyFacts {
         match self {
-            Self::Gfx1010 | Self::Gfx1012 | Self::Gfx1013 => Family::Gfx101,
-            Self::Gfx103 => Family::Gfx103,
+            Self::Gfx1010 | Self::Gfx1012 | Self::Gfx1013 => Family::Gfx101.facts(),
+            Self::Gfx103 => Family::Gfx103.facts(),
+            Self::Gfx11 | Self::Gfx115 => FamilyFacts::gfx11(false),
         }
     }
 
@@ -92,7 +99,7 @@ impl InstructionSet {
     pub const fn has_dot_products(self) -> bool {
         match self {
             Self::Gfx1010 | Self::Gfx1013 => false,
-            Self::Gfx1012 | Self::Gfx103 => true,
+            Self::Gfx1012 | Self::Gfx103 | Self::Gfx11 | Self::Gfx115 => true,
         }
     }
 }
@@ -105,26 +112,27 @@ struct Row {
     /// `e_flags` of its ELF files: `EF_AMDGPU_MACH` in bits 0-7, as LLVM's `AMDGPUUsage` lists them (checked against llc-19).
     elf_flags: u32,
     instructions: InstructionSet,
+    family: Family,
 }
 
 impl Gpu {
     /// In the order of the variants.
     const ROWS: [Row; 11] = {
-        const fn row(gpu: Gpu, name: &'static str, elf_flags: u32, instructions: InstructionSet) -> Row {
-            Row { gpu, name, elf_flags, instructions }
+        const fn row(gpu: Gpu, name: &'static str, elf_flags: u32, of: InstructionSet, family: Family) -> Row {
+            Row { gpu, name, elf_flags, instructions: of, family }
         }
         [
-            row(Gpu::Gfx1030, "gfx1030", 0x36, InstructionSet::Gfx103),
-            row(Gpu::Gfx1031, "gfx1031", 0x37, InstructionSet::Gfx103),
-            row(Gpu::Gfx1032, "gfx1032", 0x38, InstructionSet::Gfx103),
-            row(Gpu::Gfx1033, "gfx1033", 0x39, InstructionSet::Gfx103),
-            row(Gpu::Gfx1034, "gfx1034", 0x3e, InstructionSet::Gfx103),
-            row(Gpu::Gfx1035, "gfx1035", 0x3d, InstructionSet::Gfx103),
-            row(Gpu::Gfx1036, "gfx1036", 0x45, InstructionSet::Gfx103),
-            row(Gpu::Gfx1010, "gfx1010", 0x33, InstructionSet::Gfx1010),
-            row(Gpu::Gfx1011, "gfx1011", 0x34, InstructionSet::Gfx1012),
-            row(Gpu::Gfx1012, "gfx1012", 0x35, InstructionSet::Gfx1012),
-            row(Gpu::Gfx1013, "gfx1013", 0x42, InstructionSet::Gfx1013),
+            row(Gpu::Gfx1030, "gfx1030", 0x36, InstructionSet::Gfx103, Family::Gfx103),
+            row(Gpu::Gfx1031, "gfx1031", 0x37, InstructionSet::Gfx103, Family::Gfx103),
+            row(Gpu::Gfx1032, "gfx1032", 0x38, InstructionSet::Gfx103, Family::Gfx103),
+            row(Gpu::Gfx1033, "gfx1033", 0x39, InstructionSet::Gfx103, Family::Gfx103),
+            row(Gpu::Gfx1034, "gfx1034", 0x3e, InstructionSet::Gfx103, Family::Gfx103),
+            row(Gpu::Gfx1035, "gfx1035", 0x3d, InstructionSet::Gfx103, Family::Gfx103),
+            row(Gpu::Gfx1036, "gfx1036", 0x45, InstructionSet::Gfx103, Family::Gfx103),
+            row(Gpu::Gfx1010, "gfx1010", 0x33, InstructionSet::Gfx1010, Family::Gfx101),
+            row(Gpu::Gfx1011, "gfx1011", 0x34, InstructionSet::Gfx1012, Family::Gfx101),
+            row(Gpu::Gfx1012, "gfx1012", 0x35, InstructionSet::Gfx1012, Family::Gfx101),
+            row(Gpu::Gfx1013, "gfx1013", 0x42, InstructionSet::Gfx1013, Family::Gfx101),
         ]
     };
 
@@ -150,7 +158,7 @@ impl Gpu {
 
     /// Its generation.
     pub const fn family(self) -> Family {
-        self.instructions().family()
+        self.row().family
     }
 
     /// Its operations. GPUs that have the same ones execute the same code.
@@ -161,9 +169,9 @@ impl Gpu {
     /// The GPU that an ELF file is for.
     ///
     /// # Errors
-    /// Unsupported: these `e_flags` are of no GPU that Dovetail knows.
+    /// Unsupported: these `e_flags` are of no GPU that Dovetail knows, or of one that it makes no code for.
     pub fn of_elf_flags(flags: u32) -> Result<Self> {
-        Self::find(|row| row.elf_flags == flags, || format!("e_flags {flags:#x}"))
+        KnownGpu::of_elf_flags(flags)?.target()
     }
 
     /// The GPU that an ELF file is for, by its header.
@@ -199,15 +207,6 @@ impl Gpu {
             (_, None) => Ok(vec![name.parse()?]),
         }
     }
-
-    fn find(wanted: impl Fn(&Row) -> bool, what: impl FnOnce() -> String) -> Result<Self> {
-        let found = Self::ROWS.iter().find(|row| wanted(row)).map(|row| row.gpu);
-        let known = || {
-            let families = Family::ALL.map(Family::name).join(", ");
-            format!("known targets: {}; families: {families}", Self::ROWS.map(|row| row.name).join(", "))
-        };
-        found.ok_or_else(|| Error::unsupported(what(), known()))
-    }
 }
 
 impl Default for Gpu {
@@ -226,7 +225,7 @@ impl fmt::Display for Gpu {
 impl FromStr for Gpu {
     type Err = Error;
     fn from_str(s: &str) -> Result<Self> {
-        Self::find(|row| row.name == s, || format!("target {s}"))
+        s.parse::<KnownGpu>()?.target()
     }
 }
 

@@ -1,9 +1,11 @@
 //! DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, MIMG, EXP.
 
 use super::{Read, Reader, scalars, vgprs};
-use crate::instruction::{Addresses, BufferFields, DsFields, ExportFields, Fields, FlatFields, ImageFields};
+use crate::instruction::{
+    Addresses, BufferFields, DsFields, ExportFields, Fields, FlatFields, ImageFields, LdsDirectFields,
+};
 use crate::layout::CodeField;
-use crate::{CachePolicy, Format, Traits, Vgpr};
+use crate::{CachePolicy, Format, Op, Traits, Vgpr};
 use dovetail_base::error::{Error, Result};
 
 impl Reader<'_> {
@@ -30,19 +32,36 @@ impl Reader<'_> {
         Ok((entry, Fields::Ds(fields)))
     }
 
+    pub(super) fn lds_direct(&mut self) -> Result<Read> {
+        let layout = &self.isa.layout.ldsdir;
+        let entry = self.entry(Format::Ldsdir, layout.op)?;
+        // Without a parameter, the fields that name one are ignored.
+        let of_parameter = |field: CodeField| if entry.op == Op::LdsParamLoad { self.small(field) } else { 0 };
+        let fields = LdsDirectFields {
+            dst: self.vgpr(layout.dst),
+            attribute: of_parameter(layout.attribute),
+            channel: of_parameter(layout.channel),
+            wait: self.small(layout.wait),
+        };
+        Ok((entry, Fields::LdsDirect(fields)))
+    }
+
     pub(super) fn flat(&mut self, format: Format) -> Result<Read> {
         let layout = self.isa.layout.flat(format);
         let entry = self.entry(format, layout.op)?;
         let scratch = format == Format::Scratch;
         let code = self.get(layout.saddr);
         let no_saddr = code == u32::from(self.isa.codes.null);
-        let none = no_saddr || code == self.isa.layout.no_address && scratch || format == Format::Flat;
+        let switched = layout.vaddr_enabled != CodeField::NONE;
+        let no_address = scratch && !switched && code == self.isa.layout.no_address;
+        let none = no_saddr || no_address || format == Format::Flat;
+        let no_vaddr = if switched { !self.is_set(layout.vaddr_enabled) } else { scratch && !no_saddr };
         let fields = FlatFields {
             dst: self.vgpr(layout.dst),
             addr: self.vgpr(layout.addr),
             data: self.vgpr(layout.data),
             saddr: if none { None } else { Some(self.scalar_code(code)?) },
-            no_vaddr: scratch && !no_saddr,
+            no_vaddr,
             offset: layout.offset.number(self.word),
             lds: self.is_set(layout.lds),
             cache: self.cache(layout.glc, layout.slc, layout.dlc),
@@ -112,7 +131,16 @@ impl Reader<'_> {
         vgprs(fields.data, fields.data_registers(entry) + fields.status_registers())?;
         scalars(fields.resource, fields.resource_registers(entry))?;
         let count = usize::from(fields.address_registers(entry));
-        if fields.nsa {
+        if let Some(groups) = fields.address_groups(entry, layout.groups, self.isa.limits.image_addresses) {
+            // A group is named by its first register; surplus bytes are ignored.
+            let named: Vec<(Vgpr, u8)> = addresses.iter().copied().zip(groups.iter().copied()).collect();
+            let wrong = || Error::malformed(format!("{count} image addresses in {nsa} extra dwords"));
+            named.iter().try_for_each(|(first, count)| vgprs(*first, *count))?;
+            fields.addresses = Addresses::grouped(&named);
+            if u32::from(fields.nsa_dwords()) != nsa {
+                return Err(wrong());
+            }
+        } else if fields.nsa {
             // Surplus bytes of the last address dword are ignored; a dword without any address is invalid.
             let named = addresses.get(..count).filter(|_| (count - 1).div_ceil(4) == nsa as usize);
             let wrong = || Error::malformed(format!("{count} image addresses in {nsa} extra dwords"));
@@ -132,6 +160,7 @@ impl Reader<'_> {
             compr: self.is_set(layout.compr),
             done: self.is_set(layout.done),
             vm: self.is_set(layout.vm),
+            row: self.is_set(layout.row),
         };
         Ok((self.entry(Format::Exp, CodeField::NONE)?, Fields::Export(fields)))
     }

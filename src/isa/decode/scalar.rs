@@ -11,7 +11,7 @@ impl Reader<'_> {
         let isa = self.isa;
         let layout = isa.layout.scalar(format).unwrap_or(&isa.layout.sop2);
         let entry = self.entry(format, layout.op)?;
-        let mut fields = ScalarFields { dst: None, srcs: [None; 2], imm: self.get(layout.imm) as u16 };
+        let mut fields = ScalarFields { dst: None, srcs: [None; 3], imm: self.get(layout.imm) as u16 };
         if !entry.dst.is_empty() {
             fields.dst = Some(self.scalar_of(layout.dst)?);
         }
@@ -19,13 +19,23 @@ impl Reader<'_> {
             let literal = if entry.op == Op::SSetregImm32B32 { Some(self.take()?) } else { None };
             let of_register = if entry.src.is_empty() { None } else { Some(self.scalar_of(layout.dst)?) };
             fields.srcs[0] = literal.map(Src::Literal).or(of_register.map(Src::Scalar));
+        } else if entry.is(Traits::MESSAGE) && format == Format::Sop1 {
+            fields.imm = self.get(layout.srcs[0]) as u16;
         } else {
             let codes = layout.srcs.map(|field| self.get(field));
             let named = |n: usize| layout.srcs[n] != CodeField::NONE && n < entry.src.len();
             for n in (0..2).filter(|n| named(*n)) {
                 fields.srcs[n] = Some(self.source(codes[n])?);
             }
-            self.pass_literal(&codes[..entry.src.len().min(codes.len())])?;
+            if entry.is(Traits::CONSTANT_SECOND.or(Traits::CONSTANT_THIRD)) {
+                // It always follows, and another operand may use it too.
+                let constant = Some(Src::Literal(self.take()?));
+                let [first, second, _] = fields.srcs;
+                let second_is = entry.is(Traits::CONSTANT_SECOND);
+                fields.srcs = if second_is { [first, constant, second] } else { [first, second, constant] };
+            } else {
+                self.pass_literal(&codes[..entry.src.len().min(codes.len())])?;
+            }
         }
         if let (Some(dst), Some(kind)) = (fields.dst, entry.dst.first()) {
             scalars(dst, kind.registers())?;

@@ -1,7 +1,9 @@
 //! VOP1, VOP2, VOPC, VOP3, VOP3P, with SDWA and DPP, and interpolation.
 
 use super::{Read, Reader, scalars, vgprs};
-use crate::instruction::{Dpp16, Fields, InterpFields, Modifiers, Sdwa, VectorDst, VectorFields, VectorForm};
+use crate::instruction::{
+    Dpp16, DualFields, Fields, InterpFields, Modifiers, Sdwa, VectorDst, VectorFields, VectorForm,
+};
 use crate::layout::{CodeField, LongLayout};
 use crate::operand_codes::{DPP8, DPP8_FI, DPP16, SDWA};
 use crate::{Format, Latency, Op, OpcodeRow, OperandKind, Scalar, Src, Traits, Vgpr};
@@ -31,7 +33,10 @@ impl Reader<'_> {
         let second = Some(Src::Vgpr(src1));
         match (src0, extra) {
             (SDWA, Some(extra)) => self.sdwa(entry, extra.into(), src1, &mut out)?,
-            (DPP16, Some(extra)) => self.dpp16(extra.into(), second, &mut out),
+            (DPP16, Some(extra)) => {
+                out.srcs = [Some(Src::Vgpr(Vgpr(self.isa.layout.dpp16.src0.small(extra.into())))), second, None];
+                (out.form, out.mods) = self.dpp16(extra.into());
+            }
             (_, Some(extra)) => {
                 let layout = &self.isa.layout.dpp8;
                 let (lanes, extra) = (layout.lanes.get(extra.into()), extra.into());
@@ -54,6 +59,7 @@ impl Reader<'_> {
         if entry.src.get(2) == Some(&OperandKind::Mask) {
             out.srcs[2] = Some(Src::Scalar(Scalar::VccLo));
         }
+        split_halves(entry, &mut out);
         finish(entry, out)
     }
 
@@ -67,18 +73,19 @@ impl Reader<'_> {
         })
     }
 
-    fn dpp16(&self, extra: u128, second: Option<Src>, out: &mut VectorFields) {
+    /// The dword that takes source 0 from other lanes of a row, with the modifiers of the short form.
+    fn dpp16(&self, extra: u128) -> (VectorForm, Modifiers) {
         let layout = &self.isa.layout.dpp16;
         let set = |[a, b]: [CodeField; 2]| a.small(extra) | b.small(extra) << 1;
-        out.srcs = [Some(Src::Vgpr(Vgpr(layout.src0.small(extra)))), second, None];
-        (out.mods.neg, out.mods.abs) = (set(layout.neg), set(layout.abs));
-        out.form = VectorForm::Dpp16(Dpp16 {
+        let mods = Modifiers { neg: set(layout.neg), abs: set(layout.abs), ..Modifiers::default() };
+        let form = VectorForm::Dpp16(Dpp16 {
             ctrl: layout.ctrl.get(extra) as u16,
             fi: layout.fi.is_set(extra),
             bound_ctrl: layout.bound_ctrl.is_set(extra),
             bank_mask: layout.bank_mask.small(extra),
             row_mask: layout.row_mask.small(extra),
         });
+        (form, mods)
     }
 
     fn sdwa(&self, entry: &OpcodeRow, extra: u128, src1: Vgpr, out: &mut VectorFields) -> Result<()> {
@@ -160,12 +167,66 @@ impl Reader<'_> {
     }
 
     fn long_sources(&mut self, entry: &'static OpcodeRow, layout: &LongLayout, mut out: VectorFields) -> Result<Read> {
-        let codes = layout.srcs.map(|field| self.get(field));
+        let mut codes = layout.srcs.map(|field| self.get(field));
+        if let DPP16 | DPP8 | DPP8_FI = codes[0]
+            && entry.is(Traits::LONG_DPP)
+        {
+            let extra = self.take()?.into();
+            let src0 = match codes[0] {
+                DPP16 => {
+                    if let (VectorForm::Dpp16(dpp), _) = self.dpp16(extra) {
+                        out.form = VectorForm::LongDpp16(dpp);
+                    }
+                    self.isa.layout.dpp16.src0
+                }
+                code => {
+                    let lanes = &self.isa.layout.dpp8;
+                    out.form = VectorForm::LongDpp8 { lanes: lanes.lanes.get(extra), fi: code == DPP8_FI };
+                    lanes.src0
+                }
+            };
+            codes[0] = 256 + src0.get(extra);
+        }
         for ((src, code), _) in out.srcs.iter_mut().zip(codes).zip(entry.src) {
             *src = Some(self.source(code)?);
         }
         self.pass_literal(codes.get(..entry.src.len()).unwrap_or(&codes))?;
         finish(entry, out)
+    }
+
+    pub(super) fn vinterp(&mut self) -> Result<Read> {
+        let layout = &self.isa.layout.vinterp;
+        let entry = self.entry(Format::Vinterp, layout.op)?;
+        let long = &self.isa.layout.vop3;
+        let mods = Modifiers { abs: 0, omod: 0, op_sel: self.small(layout.op_sel), ..self.modifiers(long) };
+        let out = VectorFields {
+            dst: self.result(entry, long.dst)?,
+            mask: None,
+            srcs: [None; 3],
+            mods,
+            form: VectorForm::Interp { wait: self.small(layout.wait) },
+        };
+        self.long_sources(entry, long, out)
+    }
+
+    pub(super) fn dual(&mut self) -> Result<Read> {
+        let [first, second] = &self.isa.layout.vopd;
+        let entry = self.entry(Format::Vopd, first.op)?;
+        let fields = DualFields {
+            second: self.entry(Format::Vopd, second.op)?,
+            dst: [self.vgpr(first.dst), Vgpr(self.small(second.dst) << 1 | !self.small(first.dst) & 1)],
+            src0: [self.source(self.get(first.srcs[0]))?, self.source(self.get(second.srcs[0]))?],
+            src1: [self.vgpr(first.srcs[1]), self.vgpr(second.srcs[1])],
+            constant: None,
+        };
+        if entry.is(Traits::SECOND_HALF) {
+            return Err(Error::malformed(format!("{} is no first half", entry.mnemonic)));
+        }
+        let constant =
+            [entry, fields.second].iter().any(|row| row.is(Traits::CONSTANT_SECOND.or(Traits::CONSTANT_THIRD)));
+        let literal = fields.src0.iter().any(|src| matches!(src, Src::Literal(_)));
+        let follows = if constant || literal { Some(self.take()?) } else { None };
+        Ok((entry, Fields::Dual(DualFields { constant: follows.filter(|_| constant), ..fields })))
     }
 
     pub(super) fn interp(&mut self) -> Result<Read> {
@@ -204,6 +265,24 @@ impl Reader<'_> {
             mods: Modifiers { abs: mods.abs >> 1, neg: mods.neg >> 1, ..mods },
         };
         Ok((entry, Fields::Interp(fields)))
+    }
+}
+
+/// In a short form, the highest bit of a VGPR's number chooses the half of it.
+fn split_halves(entry: &OpcodeRow, out: &mut VectorFields) {
+    let mut split = |v: &mut Vgpr, kind: OperandKind, bit: u32| {
+        if entry.is_halved(&out.form, kind) && v.0 >= Vgpr::HALVED {
+            v.0 -= Vgpr::HALVED;
+            out.mods.op_sel |= 1 << bit;
+        }
+    };
+    for ((src, kind), bit) in out.srcs.iter_mut().zip(entry.src).zip(0..) {
+        if let Some(Src::Vgpr(v)) = src {
+            split(v, *kind, bit);
+        }
+    }
+    if let (Some(VectorDst::Vgpr(v)), Some(kind)) = (&mut out.dst, entry.dst.first()) {
+        split(v, *kind, 3);
     }
 }
 

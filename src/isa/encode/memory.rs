@@ -1,8 +1,9 @@
 //! DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, MIMG, EXP.
 
 use super::{Encoder, ensure, vgprs};
-use crate::instruction::{BufferFields, DsFields, ExportFields, FlatFields, ImageFields};
-use crate::{ExpTarget, Format, OperandKind, Scalar, Src, Traits, Vgpr};
+use crate::instruction::{Addresses, BufferFields, DsFields, ExportFields, FlatFields, ImageFields, LdsDirectFields};
+use crate::layout::CodeField;
+use crate::{ExpTarget, Format, Op, OperandKind, Scalar, Src, Traits, Vgpr};
 use dovetail_base::error::{Error, Result};
 
 impl Encoder<'_> {
@@ -36,10 +37,12 @@ impl Encoder<'_> {
         let own = entry.is(Traits::OWN_ADDRESS);
         ensure(f.saddr.is_none() || entry.format != Format::Flat, || "scalar address: FLAT has none".to_owned())?;
         ensure(!f.no_vaddr || scratch, || "no address: scratch only".to_owned())?;
-        ensure(!scratch || f.saddr.is_none() || f.no_vaddr, || "address: one of two in scratch".to_owned())?;
+        let switched = layout.vaddr_enabled != CodeField::NONE;
+        let one = !scratch || switched || f.saddr.is_none() || f.no_vaddr;
+        ensure(one, || "address: one of two in scratch".to_owned())?;
         let saddr = match f.saddr {
             Some(s) => self.scalars("scalar address", s, if scratch { 1 } else { 2 })?,
-            None if f.no_vaddr => self.isa.layout.no_address,
+            None if f.no_vaddr && !switched => self.isa.layout.no_address,
             None => self.isa.codes.null.into(),
         };
         let wide = f.saddr.is_none() && !scratch && !own;
@@ -54,6 +57,7 @@ impl Encoder<'_> {
         self.put("data", layout.data, data)?;
         self.put("result", layout.dst, dst)?;
         self.put_flags([
+            ("vector address", layout.vaddr_enabled, switched && !f.no_vaddr),
             ("lds", layout.lds, f.lds),
             ("glc", layout.glc, f.cache.glc),
             ("slc", layout.slc, f.cache.slc),
@@ -111,6 +115,7 @@ impl Encoder<'_> {
         let given = u8::try_from(addresses.len()).unwrap_or(u8::MAX);
         let wanted = if f.nsa { count } else { 1 };
         ensure(given == wanted, || format!("addresses: {given} given, {wanted} wanted"))?;
+        let named = self.named_addresses(f)?;
         let first = addresses.first().copied().unwrap_or(Vgpr(0));
         let vaddr = vgprs("addresses", first, if f.nsa { 1 } else { count })?;
         let resource = self.scalars("descriptor", f.resource, f.resource_registers(entry))?;
@@ -137,7 +142,7 @@ impl Encoder<'_> {
         ])?;
         self.end(Format::Mimg);
         if f.nsa {
-            let rest = addresses.get(1..).unwrap_or_default();
+            let rest = named.as_slice().get(1..).unwrap_or_default();
             self.out.extend(rest.chunks(4).map(|four| {
                 let mut bytes = [0; 4];
                 bytes.iter_mut().zip(four).for_each(|(byte, v)| *byte = v.0);
@@ -147,13 +152,53 @@ impl Encoder<'_> {
         Ok(())
     }
 
+    /// The address registers that the encoding names: of each group the first, which the others have to follow.
+    fn named_addresses(&self, f: &ImageFields) -> Result<Addresses> {
+        let grouped = self.isa.layout.mimg.groups;
+        let groups = f.address_groups(self.inst.entry, grouped, self.isa.limits.image_addresses);
+        let Some(groups) = groups else { return Ok(f.addresses) };
+        let (mut rest, mut named) = (f.addresses.as_slice(), [(Vgpr(0), 1); Addresses::MOST]);
+        let mut count = 0;
+        for length in groups.iter().copied() {
+            let (group, after) = rest.split_at_checked(usize::from(length)).unwrap_or((rest, &[]));
+            let follows = group.windows(2).all(|pair| pair[0].0.checked_add(1) == Some(pair[1].0));
+            ensure(follows, || format!("addresses: {length} from {} on have to follow one another", group[0]))?;
+            if let (Some(to), Some(first)) = (named.get_mut(count), group.first()) {
+                *to = (*first, 1);
+                count += 1;
+            }
+            rest = after;
+        }
+        ensure(count == usize::from(f.addresses.named()), || "addresses: other groups".to_owned())?;
+        Ok(Addresses::grouped(named.get(..count).unwrap_or(&named)))
+    }
+
+    pub(super) fn lds_direct(&mut self, f: &LdsDirectFields) -> Result<()> {
+        let entry = self.inst.entry;
+        let layout = &self.isa.layout.ldsdir;
+        self.begin(Format::Ldsdir, layout.op, entry.number)?;
+        let none = entry.op == Op::LdsParamLoad || (f.attribute, f.channel) == (0, 0);
+        ensure(none, || "attribute: parameters only".to_owned())?;
+        self.put("result", layout.dst, f.dst.0.into())?;
+        self.put("attribute", layout.attribute, f.attribute.into())?;
+        self.put("channel", layout.channel, f.channel.into())?;
+        self.put("wait", layout.wait, f.wait.into())?;
+        self.end(Format::Ldsdir);
+        Ok(())
+    }
+
     pub(super) fn export(&mut self, f: &ExportFields) -> Result<()> {
         let layout = &self.isa.layout.exp;
-        self.begin(Format::Exp, crate::layout::CodeField::NONE, 0)?;
-        ensure(ExpTarget::from_number(f.target).is_some(), || format!("target: no export target {}", f.target))?;
+        self.begin(Format::Exp, CodeField::NONE, 0)?;
+        let exists = f.target < 64 && layout.targets >> f.target & 1 == 1;
+        ensure(exists && ExpTarget::from_number(f.target).is_some(), || {
+            format!("target: no export target {}", f.target)
+        })?;
         self.put("components", layout.enabled, f.enabled.into())?;
         self.put("target", layout.target, f.target.into())?;
-        self.put_flags([("vm", layout.vm, f.vm), ("done", layout.done, f.done), ("compr", layout.compr, f.compr)])?;
+        let flags = [("vm", layout.vm, f.vm), ("done", layout.done, f.done), ("compr", layout.compr, f.compr)];
+        self.put_flags(flags)?;
+        self.put_flags([("row", layout.row, f.row)])?;
         for (field, data) in layout.data.into_iter().zip(f.data) {
             self.put("data", field, data.0.into())?;
         }

@@ -58,9 +58,13 @@ impl Encoder<'_> {
             Fields::Smem(_) => format == Format::Smem,
             Fields::Vector(_) => {
                 let interp = entry.latency == super::Latency::Interp;
-                format.is_short_vector() || matches!(format, Format::Vop3 | Format::Vop3p) && !interp
+                format.is_short_vector()
+                    || format == Format::Vinterp
+                    || matches!(format, Format::Vop3 | Format::Vop3p) && !interp
             }
-            Fields::Interp(_) => entry.latency == super::Latency::Interp,
+            Fields::Dual(_) => format == Format::Vopd,
+            Fields::Interp(_) => entry.latency == super::Latency::Interp && format != Format::Vinterp,
+            Fields::LdsDirect(_) => format == Format::Ldsdir,
             Fields::Ds(_) => format == Format::Ds,
             Fields::Flat(_) => matches!(format, Format::Flat | Format::Scratch | Format::Global),
             Fields::Buffer(_) => matches!(format, Format::Mubuf | Format::Mtbuf),
@@ -72,7 +76,9 @@ impl Encoder<'_> {
             Fields::Scalar(f) => self.scalar(f),
             Fields::Smem(f) => self.smem(f),
             Fields::Vector(f) => self.vector(f),
+            Fields::Dual(f) => self.dual(f),
             Fields::Interp(f) => self.interp(f),
+            Fields::LdsDirect(f) => self.lds_direct(f),
             Fields::Ds(f) => self.ds(f),
             Fields::Flat(f) => self.flat(f),
             Fields::Buffer(f) => self.buffer(f),
@@ -121,7 +127,7 @@ impl Encoder<'_> {
                 self.literal = Some(bits);
             }
             Src::Scalar(s) => drop(self.mask("source", s, kind)?),
-            Src::Vgpr(v) => drop(vgprs("source", v, kind.registers())?),
+            Src::Vgpr(v) => drop(vgprs("source", v, kind.registers_in(self.wave))?),
             Src::Special(_) | Src::Int(_) | Src::Float(_) => {}
         }
         let code = self.isa.codes.of(src);
@@ -130,8 +136,7 @@ impl Encoder<'_> {
 
     /// The number of the first register of a group of this kind; that of a lane mask depends on the wave size.
     fn mask(&self, what: &str, first: Scalar, kind: OperandKind) -> Result<u32> {
-        let wide = kind == OperandKind::Mask && self.wave == WaveSize::W64;
-        self.scalars(what, first, if wide { 2 } else { kind.registers() })
+        self.scalars(what, first, kind.registers_in(self.wave))
     }
 
     /// The number of the first of `count` scalar registers, which is even for two, a multiple of four for more.

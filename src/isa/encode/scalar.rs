@@ -15,25 +15,28 @@ impl Encoder<'_> {
             Some(dst) => self.mask("result", dst, entry.dst_kind(0))?,
             None => 0,
         };
-        let mut codes = [0; 2];
+        let mut codes = [0; 3];
         for (i, (code, src)) in codes.iter_mut().zip(f.srcs).enumerate() {
             ensure(src.is_some() == (i < entry.src.len()), || format!("source {i}: one too many or too few"))?;
             let Some(src) = src else { continue };
-            ensure(entry.scalar_source().accepts(src), || format!("source {i}: {src} has no place here"))?;
+            ensure(entry.scalar_source(i).accepts(src), || format!("source {i}: {src} has no place here"))?;
             *code = self.source(i, src, entry.src_kind(i))?;
         }
-        let constant = matches!(entry.format, Format::Sopk | Format::Sopp);
+        let asks = entry.is(Traits::MESSAGE) && entry.format == Format::Sop1;
+        let constant = matches!(entry.format, Format::Sopk | Format::Sopp) || asks;
         ensure(constant || f.imm == 0, || format!("constant: {} has none", entry.format))?;
         let (dst, [a, b]) = match (entry.format, f.srcs[0]) {
             // The only register field is the result or the source.
             (Format::Sopk, Some(Src::Scalar(_))) => (codes[0], [0; 2]),
             (Format::Sopk, _) => (dst, [0; 2]),
-            _ => (dst, codes),
+            _ if asks => (dst, [f.imm.into(), 0]),
+            _ if entry.is(Traits::CONSTANT_SECOND) => (dst, [codes[0], codes[2]]),
+            _ => (dst, [codes[0], codes[1]]),
         };
         self.put("result", layout.dst, dst)?;
         self.put("source 0", layout.srcs[0], a)?;
         self.put("source 1", layout.srcs[1], b)?;
-        self.put("constant", layout.imm, f.imm.into())?;
+        self.put("constant", layout.imm, if asks { 0 } else { f.imm.into() })?;
         self.end(entry.format);
         self.out.extend(self.literal);
         Ok(())

@@ -1,12 +1,13 @@
 //! VOP1, VOP2, VOPC, VOP3, VOP3P, with SDWA and DPP, and interpolation.
 
 use super::{Encoder, ensure, vgprs};
-use crate::instruction::{Dpp16, InterpFields, Modifiers, Sdwa, VectorDst, VectorFields, VectorForm};
+use crate::instruction::{Dpp16, DualFields, InterpFields, Modifiers, Sdwa, VectorDst, VectorFields, VectorForm};
 use crate::layout::CodeField;
 use crate::operand_codes::{DPP8, DPP8_FI, DPP16, SDWA};
 use crate::tables::long_number;
 use crate::{Format, Op, OperandKind, Scalar, Src, Traits, Vgpr};
 use dovetail_base::error::{Error, Result};
+use dovetail_base::target::WaveSize;
 
 impl Encoder<'_> {
     pub(super) fn vector(&mut self, f: &VectorFields) -> Result<()> {
@@ -15,6 +16,7 @@ impl Encoder<'_> {
         if let Some(name) = f.refused_modifier(&entry.modifiers(&f.form)) {
             return Err(Error::bug(format!("modifier {name}: not in this form")));
         }
+        self.choosable_halves(f)?;
         let dst = self.result(f)?;
         ensure(f.mask.is_some() == entry.has_mask_result(), || "mask: one too many or too few".to_owned())?;
         if let Some(mask) = f.mask {
@@ -26,16 +28,27 @@ impl Encoder<'_> {
             let Some(src) = src else { continue };
             let accepted = entry.vector_source(&f.form, i).accepts(src);
             ensure(accepted, || format!("source {i}: {src} has no place in this form"))?;
-            *code = self.source(i, src, entry.src_kind(i))?;
+            *code = self.source(i, src, entry.src_kind(i))? | self.half(f, entry.src_kind(i), i);
         }
         let (values, most) = (entry.scalar_values(f, self.wave), entry.scalar_limit());
         ensure(values <= most, || format!("sources: {values} scalar values, {most} can be read"))?;
-        if f.form != VectorForm::Long {
+        if !f.form.is_long() {
             self.only_vcc(f)?;
         }
         let [a, b, c] = codes;
         match f.form {
             VectorForm::Long => self.long(f, dst, codes)?,
+            VectorForm::LongDpp16(dpp) => {
+                self.lanes_beside(f)?;
+                self.long(f, dst, [DPP16, b, c])?;
+                self.dpp16(&Modifiers::default(), &dpp, a)?;
+            }
+            VectorForm::LongDpp8 { lanes, fi } => {
+                self.lanes_beside(f)?;
+                self.long(f, dst, [if fi { DPP8_FI } else { DPP8 }, b, c])?;
+                self.dpp8(lanes, a)?;
+            }
+            VectorForm::Interp { wait } => self.vinterp(f, dst, codes, wait)?,
             VectorForm::Short => self.short(dst, if entry.is(Traits::CONSTANT_SECOND) { [a, c] } else { [a, b] })?,
             VectorForm::Sdwa(sdwa) => {
                 self.short(if entry.format == Format::Vopc { 0 } else { dst }, [SDWA, b])?;
@@ -47,15 +60,40 @@ impl Encoder<'_> {
             }
             VectorForm::Dpp8 { lanes, fi } => {
                 self.short(dst, [if fi { DPP8_FI } else { DPP8 }, b])?;
-                let layout = &self.isa.layout.dpp8;
-                self.word = 0;
-                self.put("source 0", layout.src0, a & 0xff)?;
-                self.put("lanes", layout.lanes, lanes)?;
-                self.end_dword();
+                self.dpp8(lanes, a)?;
             }
         }
         self.out.extend(self.literal);
         Ok(())
+    }
+
+    /// The bit of a short form that chooses the high half of an operand.
+    fn half(&self, f: &VectorFields, kind: OperandKind, bit: usize) -> u32 {
+        let chosen = f.mods.op_sel >> bit & 1 == 1;
+        if chosen && self.inst.entry.is_halved(&f.form, kind) { Vgpr::HALVED.into() } else { 0 }
+    }
+
+    /// In a short form, only a register whose number leaves a bit free has a high half.
+    fn choosable_halves(&self, f: &VectorFields) -> Result<()> {
+        let entry = self.inst.entry;
+        for (i, kind) in entry.src.iter().enumerate() {
+            let chosen = self.half(f, *kind, i) != 0;
+            let register = matches!(f.srcs.get(i), Some(Some(Src::Vgpr(_))));
+            ensure(!chosen || register, || format!("op_sel: source {i} is no VGPR"))?;
+        }
+        match f.dst {
+            Some(VectorDst::Vgpr(v)) if v.0 >= Vgpr::HALVED && entry.is_halved(&f.form, entry.dst_kind(0)) => {
+                Err(Error::bug(format!("result: {v} has no place in this form")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Source 1 beside a source 0 from other lanes.
+    fn lanes_beside(&self, f: &VectorFields) -> Result<()> {
+        let vector = f.srcs[1].is_none_or(|src| matches!(src, Src::Vgpr(_)));
+        let takes = vector || self.isa.limits.scalar_beside_lanes;
+        ensure(takes, || "source 1: a VGPR beside a source from other lanes".to_owned())
     }
 
     /// The result's register number.
@@ -65,7 +103,9 @@ impl Encoder<'_> {
         let scalar = kind == Some(OperandKind::Mask) || entry.is(Traits::SCALAR_RESULT);
         match (f.dst, kind) {
             (None, None) => Ok(0),
-            (Some(VectorDst::Vgpr(v)), Some(kind)) if !scalar => vgprs("result", v, kind.registers()),
+            (Some(VectorDst::Vgpr(v)), Some(kind)) if !scalar => {
+                Ok(vgprs("result", v, kind.registers_in(self.wave))? | self.half(f, kind, 3))
+            }
             (Some(VectorDst::Scalar(s)), Some(kind)) if scalar => self.mask("result", s, kind),
             _ => Err(Error::bug("result: another kind of register, or one too many or too few")),
         }
@@ -124,6 +164,45 @@ impl Encoder<'_> {
         self.put("omod", layout.omod, mods.omod.into())?;
         self.put_flags([("clamp", layout.clamp, mods.clamp)])?;
         self.end(format);
+        Ok(())
+    }
+
+    fn vinterp(&mut self, f: &VectorFields, dst: u32, codes: [u32; 3], wait: u8) -> Result<()> {
+        let entry = self.inst.entry;
+        let (long, layout) = (&self.isa.layout.vop3, &self.isa.layout.vinterp);
+        self.begin(Format::Vinterp, layout.op, entry.number)?;
+        self.put("result", long.dst, dst)?;
+        for (field, code) in long.srcs.into_iter().zip(codes) {
+            self.put("source", field, code)?;
+        }
+        self.put("wait", layout.wait, wait.into())?;
+        self.put("op_sel", layout.op_sel, f.mods.op_sel.into())?;
+        self.put("neg", long.neg, f.mods.neg.into())?;
+        self.put_flags([("clamp", long.clamp, f.mods.clamp)])?;
+        self.end(Format::Vinterp);
+        Ok(())
+    }
+
+    pub(super) fn dual(&mut self, f: &DualFields) -> Result<()> {
+        let entry = self.inst.entry;
+        ensure(self.wave == WaveSize::W32, || "dual: wave32 only".to_owned())?;
+        let second = f.second.format == Format::Vopd && self.isa.row(f.second.op) == f.second;
+        ensure(second && !entry.is(Traits::SECOND_HALF), || "dual: no such half".to_owned())?;
+        if let Some(why) = f.conflict(entry) {
+            return Err(Error::bug(why));
+        }
+        let [first, second] = &self.isa.layout.vopd;
+        self.begin(Format::Vopd, first.op, entry.number)?;
+        self.put("second opcode", second.op, f.second.number.into())?;
+        self.put("result", first.dst, f.dst[0].0.into())?;
+        self.put("second result", second.dst, u32::from(f.dst[1].0 >> 1))?;
+        for (n, layout) in [first, second].into_iter().enumerate() {
+            let code = self.source(n, f.src0[n], OperandKind::B32)?;
+            self.put("source 0", layout.srcs[0], code)?;
+            self.put("source 1", layout.srcs[1], f.src1[n].0.into())?;
+        }
+        self.end(Format::Vopd);
+        self.out.extend(f.constant.or(self.literal));
         Ok(())
     }
 
@@ -213,6 +292,15 @@ impl Encoder<'_> {
                 ("source", layout.scalar, scalar),
             ])?;
         }
+        self.end_dword();
+        Ok(())
+    }
+
+    fn dpp8(&mut self, lanes: u32, src0: u32) -> Result<()> {
+        let layout = &self.isa.layout.dpp8;
+        self.word = 0;
+        self.put("source 0", layout.src0, src0 & 0xff)?;
+        self.put("lanes", layout.lanes, lanes)?;
         self.end_dword();
         Ok(())
     }

@@ -161,5 +161,10 @@ pub(super) static GFX101: &[Hazard] = &[
 /// gfx10.3: the other hazards in LLVM's and Mesa's lists are of gfx10.1 or of gfx11 and later.
 pub(super) static GFX103: &[Hazard] = &[DENORM_MODE];
 
+/// gfx11.
+pub(super) static GFX11: &[Hazard] = &[];
+/// gfx11.5.
+pub(super) static GFX115: &[Hazard] = &[];
+
 /// The most rows of a family.
 pub(super) const MOST: usize = 16;

@@ -28,6 +28,19 @@ pub struct DsFields {
     pub gds: bool,
 }
 
+/// Parameters or other data of LDS, to registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LdsDirectFields {
+    /// Result. A parameter's three values are in the first lanes of each quad.
+    pub dst: Vgpr,
+    /// Attribute number.
+    pub attribute: u8,
+    /// Its channel.
+    pub channel: u8,
+    /// Vector operations that may be outstanding.
+    pub wait: u8,
+}
+
 /// Access to memory by address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlatFields {
@@ -83,7 +96,7 @@ pub struct ImageFields {
     pub data: Vgpr,
     /// Address registers: the first of a group, or (`nsa`) each of them.
     pub addresses: Addresses,
-    /// Addresses are single registers.
+    /// Addresses are single registers, or groups of them.
     pub nsa: bool,
     /// First register of the image descriptor.
     pub resource: Scalar,
@@ -124,6 +137,8 @@ pub struct ExportFields {
     pub done: bool,
     /// EXEC is the mask of valid pixels.
     pub vm: bool,
+    /// M0 has the row of a mesh shader's output.
+    pub row: bool,
 }
 
 impl DsFields {
@@ -148,22 +163,54 @@ impl BufferFields {
 pub struct Addresses {
     list: [Vgpr; Self::MOST],
     count: u8,
+    /// Registers that the encoding names; each of the others follows the one before it.
+    named: u8,
 }
 
 impl Addresses {
     /// Limit of the longest encoding: one register, and four for each of three more dwords.
     pub const MOST: usize = 13;
 
-    /// An address of these registers; those beyond [`Addresses::MOST`] are dropped.
+    /// An address of these registers, each named; those beyond [`Addresses::MOST`] are dropped.
     pub fn new(registers: &[Vgpr]) -> Self {
         let mut list = [Vgpr(0); Self::MOST];
         list.iter_mut().zip(registers).for_each(|(to, from)| *to = *from);
-        Self { list, count: registers.len().min(Self::MOST) as u8 }
+        let count = registers.len().min(Self::MOST) as u8;
+        Self { list, count, named: count }
+    }
+
+    /// An address of groups of registers, each by its first register and its length; registers beyond
+    /// [`Addresses::MOST`] or the register file are dropped.
+    pub fn grouped(groups: &[(Vgpr, u8)]) -> Self {
+        let mut out = Self { list: [Vgpr(0); Self::MOST], count: 0, named: groups.len() as u8 };
+        let all = groups.iter().flat_map(|(first, count)| (0..*count).filter_map(|n| first.0.checked_add(n)));
+        for (to, v) in out.list.iter_mut().zip(all) {
+            *to = Vgpr(v);
+            out.count += 1;
+        }
+        out
+    }
+
+    /// Number of registers that the encoding names.
+    pub const fn named(&self) -> u8 {
+        self.named
     }
 
     /// The registers.
     pub fn as_slice(&self) -> &[Vgpr] {
         self.list.get(..usize::from(self.count)).unwrap_or(&self.list)
+    }
+}
+
+/// Lengths of groups of address registers.
+pub(crate) struct Groups {
+    lengths: [u8; Addresses::MOST],
+    count: u8,
+}
+
+impl Groups {
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, u8> {
+        self.lengths.get(..usize::from(self.count)).unwrap_or(&self.lengths).iter()
     }
 }
 
@@ -177,9 +224,35 @@ impl ImageFields {
         addresses.first()?.0.checked_add(u8::try_from(n).ok()?).map(Vgpr)
     }
 
+    /// Lengths of the groups that separate addresses are named by, if the encoding has such: a ray's vectors, or single
+    /// addresses, of which the last one that there is room for (`most`) begins a run with the rest. `None`: addresses are
+    /// not separate, or each is named.
+    pub(crate) fn address_groups(&self, entry: &OpcodeRow, groups: bool, most: usize) -> Option<Groups> {
+        if !self.nsa || !groups {
+            return None;
+        }
+        let count = self.address_registers(entry);
+        let mut groups = Groups { lengths: [1; Addresses::MOST], count };
+        match () {
+            () if entry.is(Traits::RAY) => {
+                // Node and extent; origin, direction and its inverse, of which halves share registers.
+                let node = if entry.op == Op::ImageBvh64IntersectRay { 2 } else { 1 };
+                groups.lengths = [node, 1, 3, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0];
+                groups.count = if self.a16 { 4 } else { 5 };
+            }
+            () if usize::from(count) > most => {
+                let last = (most as u8).saturating_sub(1);
+                *groups.lengths.get_mut(usize::from(last))? = count - last;
+                groups.count = most as u8;
+            }
+            () => return None,
+        }
+        Some(groups)
+    }
+
     /// Number of dwords after the first two, with four addresses each.
     pub fn nsa_dwords(&self) -> u8 {
-        let more = self.addresses.count.saturating_sub(1);
+        let more = self.addresses.named.saturating_sub(1);
         if self.nsa { more.div_ceil(4) } else { 0 }
     }
 

@@ -45,7 +45,8 @@ pub struct Modifiers {
     pub omod: u8,
 }
 
-/// The encoding of a vector operation.
+/// The encoding of a vector operation. A short form can choose halves of registers (`op_sel`) where the operation has
+/// [`HALVES`](crate::Traits::HALVES).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VectorForm {
     /// VOP1, VOP2, VOPC.
@@ -63,6 +64,38 @@ pub enum VectorForm {
         /// Inactive lanes are read too.
         fi: bool,
     },
+    /// VOP3, VOP3P, with source 0 from other lanes, in rows of 16.
+    LongDpp16(Dpp16),
+    /// VOP3, VOP3P, with source 0 from other lanes, in groups of 8.
+    LongDpp8 {
+        /// Source lanes, three bits per lane.
+        lanes: u32,
+        /// Inactive lanes are read too.
+        fi: bool,
+    },
+    /// VINTERP.
+    Interp {
+        /// Exports and parameter loads that may be outstanding.
+        wait: u8,
+    },
+}
+
+impl VectorForm {
+    /// Whether every operand has a field, and modifiers have.
+    pub const fn is_long(self) -> bool {
+        match self {
+            Self::Long | Self::LongDpp16(_) | Self::LongDpp8 { .. } | Self::Interp { .. } => true,
+            Self::Short | Self::Sdwa(_) | Self::Dpp16(_) | Self::Dpp8 { .. } => false,
+        }
+    }
+
+    /// Whether source 0 comes from other lanes.
+    pub const fn is_dpp(self) -> bool {
+        match self {
+            Self::Dpp16(_) | Self::Dpp8 { .. } | Self::LongDpp16(_) | Self::LongDpp8 { .. } => true,
+            Self::Short | Self::Long | Self::Sdwa(_) | Self::Interp { .. } => false,
+        }
+    }
 }
 
 /// Sub-dword selectors: 0–3 byte, 4–5 16-bit half, 6 all.

@@ -59,6 +59,7 @@ const GLOBAL: FlatLayout = FlatLayout {
     addr: field(39, 32),
     data: field(47, 40),
     saddr: field(54, 48),
+    vaddr_enabled: NO_FIELD,
     dst: field(63, 56),
     lds: bit(13),
     glc: bit(16),
@@ -93,23 +94,27 @@ const fn sdwa_source(low: u8) -> SdwaSourceLayout {
     }
 }
 
+pub(super) const SMEM: SmemLayout = SmemLayout {
+    op: field(25, 18),
+    data: field(12, 6),
+    base: field(5, 0),
+    offset: field(52, 32).with_sign(),
+    soffset: field(63, 57),
+    glc: bit(16),
+    dlc: bit(14),
+};
+
 /// The encoding of gfx10.1 and gfx10.3.
-pub(crate) static GFX10: Layout = Layout {
+pub(crate) static GFX10: Layout = GFX10_LAYOUT;
+
+pub(super) const GFX10_LAYOUT: Layout = Layout {
     prefixes: PREFIXES,
     sop2: ScalarLayout { op: field(29, 23), ..SCALAR },
     sopk: ScalarLayout { op: field(27, 23), dst: field(22, 16), ..CONSTANT },
     sop1: ScalarLayout { op: field(15, 8), srcs: [field(7, 0), NO_FIELD], ..SCALAR },
     sopc: ScalarLayout { op: field(22, 16), dst: NO_FIELD, ..SCALAR },
     sopp: CONSTANT,
-    smem: SmemLayout {
-        op: field(25, 18),
-        data: field(12, 6),
-        base: field(5, 0),
-        offset: field(52, 32).with_sign(),
-        soffset: field(63, 57),
-        glc: bit(16),
-        dlc: bit(14),
-    },
+    smem: SMEM,
     vop2: ShortLayout { op: field(30, 25), ..SHORT },
     vop1: ShortLayout { op: field(16, 9), srcs: [field(8, 0), NO_FIELD], ..SHORT },
     vopc: ShortLayout { op: field(24, 17), dst: NO_FIELD, ..SHORT },
@@ -163,6 +168,9 @@ pub(crate) static GFX10: Layout = Layout {
         channel: field(39, 38),
         high: bit(40),
     },
+    vinterp: VinterpLayout::NONE,
+    ldsdir: LdsDirectLayout::NONE,
+    vopd: [DualLayout::NONE; 2],
     ds: DsLayout {
         op: field(25, 18),
         gds: bit(17),
@@ -172,6 +180,7 @@ pub(crate) static GFX10: Layout = Layout {
         dst: field(63, 56),
     },
     flat: FlatLayout { offset: field(10, 0), saddr: field(54, 48), ..GLOBAL },
+    scratch: GLOBAL,
     global: GLOBAL,
     mubuf: BUFFER,
     mtbuf: BufferLayout { op: field(18, 16).and(53), format: field(25, 19), lds: NO_FIELD, ..BUFFER },
@@ -193,6 +202,7 @@ pub(crate) static GFX10: Layout = Layout {
         glc: bit(13),
         slc: bit(25),
         dlc: bit(7),
+        groups: false,
     },
     exp: ExportLayout {
         enabled: field(3, 0),
@@ -200,7 +210,9 @@ pub(crate) static GFX10: Layout = Layout {
         compr: bit(10),
         done: bit(11),
         vm: bit(12),
+        row: NO_FIELD,
         data: [field(39, 32), field(47, 40), field(55, 48), field(63, 56)],
+        targets: 0x3ff | 0x1f << 12 | 1 << 20 | 0xffff_ffff << 32,
     },
     no_address: 127,
 };

@@ -6,10 +6,12 @@
 
 mod field;
 mod gfx10;
+mod gfx11;
 
 use super::Format;
 pub(super) use field::CodeField;
 pub(super) use gfx10::GFX10;
+pub(super) use gfx11::GFX11;
 
 /// How a format's first dword begins: the bits of `mask` are those of `value`.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +89,27 @@ pub(super) struct SdwaLayout {
     pub(super) srcs: [SdwaSourceLayout; 2],
 }
 
+impl SdwaLayout {
+    /// Of an encoding without SDWA.
+    const NONE: Self = {
+        let none = CodeField::NONE;
+        const SOURCE: SdwaSourceLayout = {
+            let none = CodeField::NONE;
+            SdwaSourceLayout { sel: none, sext: none, neg: none, abs: none, scalar: none }
+        };
+        Self {
+            src0: none,
+            scalar_dst: none,
+            has_scalar_dst: none,
+            dst_sel: none,
+            dst_unused: none,
+            clamp: none,
+            omod: none,
+            srcs: [SOURCE; 2],
+        }
+    };
+}
+
 /// Fields of a source in that dword.
 #[derive(Debug)]
 pub(super) struct SdwaSourceLayout {
@@ -130,6 +153,61 @@ pub(super) struct InterpLayout {
     pub(super) high: CodeField,
 }
 
+impl InterpLayout {
+    /// Of an encoding without that format.
+    const NONE: Self = {
+        let none = CodeField::NONE;
+        Self { op: none, dst: none, src: none, addend: none, attribute: none, channel: none, high: none }
+    };
+}
+
+/// Fields of VINTERP that VOP3 does not have, or has elsewhere.
+#[derive(Debug)]
+pub(super) struct VinterpLayout {
+    pub(super) op: CodeField,
+    /// Exports and parameter loads that may be outstanding.
+    pub(super) wait: CodeField,
+    pub(super) op_sel: CodeField,
+}
+
+impl VinterpLayout {
+    const NONE: Self = Self { op: CodeField::NONE, wait: CodeField::NONE, op_sel: CodeField::NONE };
+}
+
+/// Fields of LDSDIR.
+#[derive(Debug)]
+pub(super) struct LdsDirectLayout {
+    pub(super) op: CodeField,
+    pub(super) dst: CodeField,
+    pub(super) channel: CodeField,
+    pub(super) attribute: CodeField,
+    /// Vector operations that may be outstanding.
+    pub(super) wait: CodeField,
+}
+
+impl LdsDirectLayout {
+    const NONE: Self = {
+        let none = CodeField::NONE;
+        Self { op: none, dst: none, channel: none, attribute: none, wait: none }
+    };
+}
+
+/// Fields of a half of VOPD.
+#[derive(Debug)]
+pub(super) struct DualLayout {
+    pub(super) op: CodeField,
+    /// The result's register; of the second half without its lowest bit, which is the opposite of the first half's.
+    pub(super) dst: CodeField,
+    pub(super) srcs: [CodeField; 2],
+}
+
+impl DualLayout {
+    const NONE: Self = {
+        let none = CodeField::NONE;
+        Self { op: none, dst: none, srcs: [none; 2] }
+    };
+}
+
 /// Fields of DS.
 #[derive(Debug)]
 pub(super) struct DsLayout {
@@ -149,6 +227,8 @@ pub(super) struct FlatLayout {
     pub(super) addr: CodeField,
     pub(super) data: CodeField,
     pub(super) saddr: CodeField,
+    /// Of scratch: there is a vector address.
+    pub(super) vaddr_enabled: CodeField,
     pub(super) dst: CodeField,
     pub(super) lds: CodeField,
     pub(super) glc: CodeField,
@@ -198,6 +278,8 @@ pub(super) struct ImageLayout {
     pub(super) glc: CodeField,
     pub(super) slc: CodeField,
     pub(super) dlc: CodeField,
+    /// Separate addresses are groups where there is no room for each: a ray's vectors, and the last ones of other accesses.
+    pub(super) groups: bool,
 }
 
 /// Fields of EXP.
@@ -208,7 +290,10 @@ pub(super) struct ExportLayout {
     pub(super) compr: CodeField,
     pub(super) done: CodeField,
     pub(super) vm: CodeField,
+    pub(super) row: CodeField,
     pub(super) data: [CodeField; 4],
+    /// Numbers of the targets that exist, a bit each.
+    pub(super) targets: u64,
 }
 
 /// The encoding of a group of families: the fields of every format.
@@ -232,8 +317,13 @@ pub(super) struct Layout {
     pub(super) dpp8: Dpp8Layout,
     pub(super) vintrp: InterpLayout,
     pub(super) long_interp: InterpLayout,
+    pub(super) vinterp: VinterpLayout,
+    pub(super) ldsdir: LdsDirectLayout,
+    /// Of both halves.
+    pub(super) vopd: [DualLayout; 2],
     pub(super) ds: DsLayout,
     pub(super) flat: FlatLayout,
+    pub(super) scratch: FlatLayout,
     pub(super) global: FlatLayout,
     pub(super) mubuf: BufferLayout,
     pub(super) mtbuf: BufferLayout,
@@ -286,6 +376,7 @@ impl Layout {
     pub(super) const fn flat(&self, format: Format) -> &FlatLayout {
         match format {
             Format::Flat => &self.flat,
+            Format::Scratch => &self.scratch,
             _ => &self.global,
         }
     }

@@ -2,8 +2,8 @@
 
 use super::Listing;
 use super::registers::{Scalars, Vgprs};
-use crate::instruction::{BufferFields, DsFields, ExportFields, FlatFields, ImageFields};
-use crate::{BufferFormat, ExpTarget, Format, Traits, Vgpr};
+use crate::instruction::{BufferFields, DsFields, ExportFields, FlatFields, ImageFields, LdsDirectFields};
+use crate::{BufferFormat, ExpTarget, Format, Op, Traits, Vgpr};
 use std::fmt::Write;
 
 impl Listing<'_> {
@@ -24,6 +24,16 @@ impl Listing<'_> {
             let _ = write!(self.tail, " offset:{offset}");
         }
         self.tail(&[(f.gds, "gds")]);
+    }
+
+    pub(super) fn lds_direct(&mut self, f: &LdsDirectFields) {
+        const CHANNELS: [&str; 4] = ["x", "y", "z", "w"];
+        self.push(f.dst);
+        if self.inst.entry.op == Op::LdsParamLoad {
+            let channel = CHANNELS.get(usize::from(f.channel)).copied().unwrap_or("?");
+            self.push(format!("attr{}.{channel}", f.attribute));
+        }
+        let _ = write!(self.tail, " wait_vdst:{}", f.wait);
     }
 
     pub(super) fn flat(&mut self, f: &FlatFields) {
@@ -76,7 +86,8 @@ impl Listing<'_> {
         // The format is printed before the flags, as if it belonged to the offset.
         let format = f.format.filter(|n| *n != 1).and_then(BufferFormat::new);
         let soffset = f.soffset.to_string();
-        self.push(format.map_or(soffset.clone(), |format| format!("{soffset} {format}")));
+        let layouts = self.isa.facts().buffer_layouts;
+        self.push(format.map_or(soffset.clone(), |format| format!("{soffset} {}", format.text(layouts))));
         self.tail(&[(f.idxen, "idxen"), (f.offen, "offen")]);
         if f.offset != 0 {
             let _ = write!(self.tail, " offset:{}", f.offset);
@@ -91,7 +102,17 @@ impl Listing<'_> {
         self.push(Vgprs(f.data, f.data_registers(entry) + f.status_registers()));
         let count = f.address_registers(entry);
         if f.nsa {
-            let list: Vec<String> = f.addresses.as_slice().iter().map(Vgpr::to_string).collect();
+            let groups = f.address_groups(entry, self.isa.layout.mimg.groups, self.isa.limits.image_addresses);
+            let mut rest = f.addresses.as_slice();
+            let group = |length: &u8| {
+                let (group, after) = rest.split_at_checked(usize::from(*length)).unwrap_or((rest, &[]));
+                rest = after;
+                Vgprs(group.first().copied().unwrap_or(Vgpr(0)), *length).to_string()
+            };
+            let list: Vec<String> = match groups {
+                Some(groups) => groups.iter().map(group).collect(),
+                None => rest.iter().map(Vgpr::to_string).collect(),
+            };
             self.push(format!("[{}]", list.join(", ")));
         } else if let Some(first) = f.addresses.as_slice().first() {
             self.push(Vgprs(*first, count));
@@ -120,7 +141,7 @@ impl Listing<'_> {
             let on = f.enabled >> i & 1 == 1;
             self.push(if on { register.to_string() } else { "off".to_owned() });
         }
-        self.tail(&[(f.done, "done"), (f.compr, "compr"), (f.vm, "vm")]);
+        self.tail(&[(f.done, "done"), (f.compr, "compr"), (f.vm, "vm"), (f.row, "row_en")]);
         format!("{name} {target}")
     }
 }

@@ -1,11 +1,13 @@
 //! Writes an [`Instruction`] as text, in the spelling of LLVM's disassembler: for traces, and to check decoding.
 
+mod delay;
 mod memory;
 mod registers;
 mod vector;
 
 use super::instruction::{Fields, Instruction, ScalarFields, SmemFields, VectorForm};
 use super::{CachePolicy, Format, InlineFloat, Isa, Op, OperandKind, Scalar, Src, Traits};
+use delay::delay;
 use dovetail_base::target::WaveSize;
 use registers::{Scalars, Vgprs, hex};
 
@@ -45,10 +47,13 @@ impl Listing<'_> {
                     VectorForm::Long if suffixed => "_e64",
                     VectorForm::Sdwa(_) => "_sdwa",
                     VectorForm::Dpp16(_) | VectorForm::Dpp8 { .. } => "_dpp",
+                    VectorForm::LongDpp16(_) | VectorForm::LongDpp8 { .. } => "_e64_dpp",
                     _ => "",
                 };
                 self.vector(f);
             }
+            Fields::Dual(f) => self.dual(f),
+            Fields::LdsDirect(f) => self.lds_direct(f),
             Fields::Interp(f) => {
                 mnemonic += match self.inst.entry.format {
                     Format::Vintrp => "_e32",
@@ -89,17 +94,13 @@ impl Listing<'_> {
     }
 
     fn scalar_register(&self, s: Scalar, kind: OperandKind) -> String {
-        let count = match (kind, self.wave) {
-            (OperandKind::Mask, WaveSize::W64) => 2,
-            _ => kind.registers(),
-        };
-        Scalars(s, count).to_string()
+        Scalars(s, kind.registers_in(self.wave)).to_string()
     }
 
     fn source(&self, src: Src, kind: OperandKind) -> String {
         match src {
             Src::Scalar(s) => self.scalar_register(s, kind),
-            Src::Vgpr(v) => Vgprs(v, kind.registers()).to_string(),
+            Src::Vgpr(v) => Vgprs(v, kind.registers_in(self.wave)).to_string(),
             Src::Float(InlineFloat::InverseTwoPi) if matches!(kind, OperandKind::F64 | OperandKind::B64) => {
                 "0.15915494309189532".to_owned()
             }
@@ -124,7 +125,7 @@ impl Listing<'_> {
         }
         let hardware = matches!(entry.op, Op::SSetregB32 | Op::SSetregImm32B32);
         if hardware {
-            self.push(hardware_register(f.imm));
+            self.push(self.hardware_register(f.imm));
         }
         for (i, src) in f.srcs.iter().enumerate() {
             if let Some(src) = src {
@@ -133,7 +134,7 @@ impl Listing<'_> {
             }
         }
         match (entry.format, entry.op) {
-            (Format::Sopk, Op::SGetregB32) => self.push(hardware_register(f.imm)),
+            (Format::Sopk, Op::SGetregB32) => self.push(self.hardware_register(f.imm)),
             (Format::Sopk, _) if hardware => {}
             (Format::Sopk | Format::Sopp, _) if entry.is(Traits::BRANCH) => self.push(f.imm),
             (Format::Sopk, Op::SVersion) if f.imm != 0 => self.push(f.imm),
@@ -142,7 +143,10 @@ impl Listing<'_> {
             (_, Op::SInstPrefetch | Op::SClause | Op::SRoundMode | Op::STtracedataImm | Op::SWaitcntDepctr) => {
                 self.push(format!("{:#x}", f.imm));
             }
-            (_, Op::SSendmsg | Op::SSendmsghalt) => self.push(message(f.imm)),
+            (_, Op::SSendmsg | Op::SSendmsghalt) => self.push(message(self.isa.names.messages, f.imm)),
+            (Format::Sop1, _) if entry.is(Traits::MESSAGE) => self.push(message(self.isa.names.questions, f.imm)),
+            (_, Op::SDelayAlu) => self.push(delay(f.imm)),
+            (_, Op::SWaitEvent) => self.push(format!("{:#x}", f.imm)),
             (_, Op::SNop | Op::SSleep | Op::SSetprio | Op::SDenormMode | Op::STrap | Op::SSethalt | Op::SSetkill)
             | (_, Op::SIncperflevel | Op::SDecperflevel) => self.push(small(f.imm)),
             _ => {}
@@ -179,31 +183,19 @@ fn small(number: u16) -> String {
     if number > 64 { format!("{number:#x}") } else { number.to_string() }
 }
 
-fn hardware_register(imm: u16) -> String {
-    const NAMES: [(u16, &str); 12] = [
-        (1, "HW_REG_MODE"),
-        (2, "HW_REG_STATUS"),
-        (3, "HW_REG_TRAPSTS"),
-        (5, "HW_REG_GPR_ALLOC"),
-        (6, "HW_REG_LDS_ALLOC"),
-        (7, "HW_REG_IB_STS"),
-        (15, "HW_REG_SH_MEM_BASES"),
-        (20, "HW_REG_FLAT_SCR_LO"),
-        (21, "HW_REG_FLAT_SCR_HI"),
-        (23, "HW_REG_HW_ID1"),
-        (24, "HW_REG_HW_ID2"),
-        (29, "HW_REG_SHADER_CYCLES"),
-    ];
-    let (register, offset, bits) = (imm & 63, imm >> 6 & 31, (imm >> 11) + 1);
-    let name = NAMES.iter().find(|(number, _)| *number == register);
-    let name = name.map_or_else(|| register.to_string(), |(_, name)| (*name).to_owned());
-    if (offset, bits) == (0, 32) { format!("hwreg({name})") } else { format!("hwreg({name}, {offset}, {bits})") }
+impl Listing<'_> {
+    fn hardware_register(&self, imm: u16) -> String {
+        let (register, offset, bits) = (imm & 63, imm >> 6 & 31, (imm >> 11) + 1);
+        let name = self.isa.names.registers.iter().find(|(number, _)| *number == register);
+        let name = name.map_or_else(|| register.to_string(), |(_, name)| (*name).to_owned());
+        if (offset, bits) == (0, 32) { format!("hwreg({name})") } else { format!("hwreg({name}, {offset}, {bits})") }
+    }
 }
 
-fn message(imm: u16) -> String {
-    match imm {
-        9 => "sendmsg(MSG_GS_ALLOC_REQ)".to_owned(),
-        1 => "sendmsg(MSG_INTERRUPT)".to_owned(),
-        _ => format!("sendmsg({}, {}, {})", imm & 15, imm >> 4 & 7, imm >> 8 & 3),
+fn message(names: &[(u16, &str)], imm: u16) -> String {
+    match names.iter().find(|(number, _)| *number == imm) {
+        Some((_, name)) => format!("sendmsg({name})"),
+        None if imm > 127 => format!("sendmsg({imm}, 0, 0)"),
+        None => format!("sendmsg({}, {}, {})", imm & 15, imm >> 4 & 7, imm >> 8 & 3),
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Listing;
 use super::registers::Vgprs;
-use crate::instruction::{InterpFields, VectorDst, VectorFields, VectorForm};
-use crate::{Format, OperandKind, Src, Traits};
+use crate::instruction::{DualFields, Half, InterpFields, VectorDst, VectorFields, VectorForm};
+use crate::{Format, Op, OperandKind, Src, Traits};
 use std::fmt::Write;
 
 impl Listing<'_> {
@@ -11,7 +11,10 @@ impl Listing<'_> {
         let entry = self.inst.entry;
         let mixed = entry.is(Traits::MIX);
         match f.dst {
-            Some(VectorDst::Vgpr(v)) => self.push(Vgprs(v, entry.dst[0].registers())),
+            Some(VectorDst::Vgpr(v)) => {
+                let half = self.half(f, entry.dst_kind(0), 3);
+                self.push(format!("{}{half}", Vgprs(v, entry.dst_kind(0).registers_in(self.wave))));
+            }
             Some(VectorDst::Scalar(s)) => {
                 let text = self.scalar_register(s, entry.dst[0]);
                 self.push(text);
@@ -30,6 +33,7 @@ impl Listing<'_> {
             let mut text = match src {
                 // Their constant has its own dword and is printed as stored.
                 Src::Literal(_) if constant => src.to_string(),
+                Src::Vgpr(_) => format!("{}{}", self.source(src, *kind), self.half(f, *kind, i)),
                 _ => self.source(src, *kind),
             };
             let (abs, neg) = (absolute >> i & 1 == 1, f.mods.neg >> i & 1 == 1 && (!packed || mixed));
@@ -49,7 +53,7 @@ impl Listing<'_> {
         }
         if packed {
             self.packed_modifiers(f, mixed);
-        } else if f.mods.op_sel != 0 {
+        } else if f.mods.op_sel != 0 && f.form.is_long() && self.lists_halves() {
             // The destination's bit is last, except where the bits mean something else.
             let count = if entry.is(Traits::SCALAR_REST) { 2 } else { entry.src.len() + 1 };
             let bit = |i: usize| f.mods.op_sel >> if i == entry.src.len() { 3 } else { i } & 1;
@@ -59,6 +63,45 @@ impl Listing<'_> {
         self.tail(&[(f.mods.clamp, "clamp")]);
         self.multiplier(f.mods.omod);
         self.form(f);
+    }
+
+    /// The suffix of a register of which an operand is a half.
+    fn half(&self, f: &VectorFields, kind: OperandKind, bit: usize) -> &'static str {
+        let halved = self.inst.entry.is(Traits::HALVES) && kind.is_half();
+        match f.mods.op_sel >> bit & 1 {
+            _ if !halved => "",
+            0 => ".l",
+            _ => ".h",
+        }
+    }
+
+    /// Whether the halves that are chosen are also listed.
+    fn lists_halves(&self) -> bool {
+        self.inst.entry.format != Format::Vinterp && self.inst.entry.op != Op::VCndmaskB16
+    }
+
+    pub(super) fn dual(&mut self, f: &DualFields) {
+        let [first, second] = f.halves(self.inst.entry);
+        self.half_of_dual(&first);
+        let operands = |list: &mut Vec<String>| std::mem::take(list).join(", ");
+        let text = operands(&mut self.operands);
+        self.half_of_dual(&second);
+        let more = operands(&mut self.operands);
+        self.push(format!("{text} :: {} {more}", second.entry.mnemonic));
+    }
+
+    fn half_of_dual(&mut self, half: &Half) {
+        self.push(half.dst);
+        for (src, kind) in half.srcs.iter().zip(half.entry.src).filter(|(_, kind)| **kind != OperandKind::Mask) {
+            match src {
+                Some(Src::Literal(bits)) => self.push(format!("{bits:#x}")),
+                Some(src) => {
+                    let text = self.source(*src, *kind);
+                    self.push(text);
+                }
+                None => {}
+            }
+        }
     }
 
     fn multiplier(&mut self, omod: u8) {
@@ -87,6 +130,9 @@ impl Listing<'_> {
         let select = |n: u8| SELECT.get(usize::from(n)).copied().unwrap_or("?");
         match f.form {
             VectorForm::Short | VectorForm::Long => {}
+            VectorForm::Interp { wait } => {
+                let _ = write!(self.tail, " wait_exp:{wait}");
+            }
             VectorForm::Sdwa(sdwa) => {
                 if matches!(f.dst, Some(VectorDst::Vgpr(_))) {
                     let unused = UNUSED.get(usize::from(sdwa.dst_unused)).copied().unwrap_or("?");
@@ -96,12 +142,12 @@ impl Listing<'_> {
                     let _ = write!(self.tail, " src{i}_sel:{}", select(sel));
                 }
             }
-            VectorForm::Dpp8 { lanes, fi } => {
+            VectorForm::Dpp8 { lanes, fi } | VectorForm::LongDpp8 { lanes, fi } => {
                 let list: Vec<String> = (0..8).map(|i| (lanes >> (3 * i) & 7).to_string()).collect();
                 let _ = write!(self.tail, " dpp8:[{}]", list.join(","));
                 self.tail(&[(fi, "fi:1")]);
             }
-            VectorForm::Dpp16(dpp) => {
+            VectorForm::Dpp16(dpp) | VectorForm::LongDpp16(dpp) => {
                 let n = dpp.ctrl & 15;
                 let control = match dpp.ctrl {
                     0..=0xff => {

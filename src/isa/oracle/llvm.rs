@@ -1,17 +1,23 @@
-//! `llvm-mc-19` as assembler and disassembler, for thousands of instructions per run.
+//! `llvm-mc` as assembler and disassembler, for thousands of instructions per run.
 
-use super::support;
+use super::{Judge, support};
 use dovetail_base::target::WaveSize;
 use std::collections::BTreeMap;
 
 /// One answer per line of input: the output, or the error.
 pub(super) type Answers = Vec<Result<String, String>>;
 
-fn run(test: &str, wave: WaveSize, args: &[&str], lines: &[String]) -> Option<(String, BTreeMap<usize, String>)> {
-    let tool = support::tool(test, "llvm-mc-19")?;
+fn run(
+    judge: &Judge,
+    test: &str,
+    wave: WaveSize,
+    args: &[&str],
+    lines: &[String],
+) -> Option<(String, BTreeMap<usize, String>)> {
+    let tool = support::tool(test, judge.tool)?;
+    let gpu = format!("-mcpu={}", judge.gpu);
     let attributes = format!("-mattr=+wavefrontsize{},-wavefrontsize{}", wave.lanes(), 96 - wave.lanes());
-    let all: Vec<&str> =
-        ["-arch=amdgcn", "-mcpu=gfx1030", &attributes].into_iter().chain(args.iter().copied()).collect();
+    let all: Vec<&str> = ["-arch=amdgcn", &gpu, &attributes].into_iter().chain(args.iter().copied()).collect();
     let output = tool.output(&all, lines.join("\n").as_bytes());
     let said = String::from_utf8(output.stderr).expect("text");
     let complaints = said.lines().filter_map(|line| {
@@ -37,15 +43,15 @@ fn answers(count: usize, mut outputs: impl Iterator<Item = String>, complaints: 
 }
 
 /// The bytes of each line of assembler text, as `[0x..,0x..]`.
-pub(super) fn assemble(test: &str, wave: WaveSize, texts: &[String]) -> Option<Answers> {
-    let (output, complaints) = run(test, wave, &["-show-encoding"], texts)?;
+pub(super) fn assemble(judge: &Judge, test: &str, wave: WaveSize, texts: &[String]) -> Option<Answers> {
+    let (output, complaints) = run(judge, test, wave, &["-show-encoding"], texts)?;
     let encodings = output.lines().filter_map(|line| line.split("encoding: ").nth(1)).map(str::to_owned);
     Some(answers(texts.len(), encodings, &complaints))
 }
 
 /// The text of each block of bytes.
-pub(super) fn listings(test: &str, wave: WaveSize, blocks: &[String]) -> Option<Answers> {
-    let (output, complaints) = run(test, wave, &["--disassemble"], blocks)?;
+pub(super) fn listings(judge: &Judge, test: &str, wave: WaveSize, blocks: &[String]) -> Option<Answers> {
+    let (output, complaints) = run(judge, test, wave, &["--disassemble"], blocks)?;
     let lines = output.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('.'));
     // Lists of image addresses come after two blanks.
     let texts = lines.map(|line| line.split(" ;").next().unwrap_or("").trim().replace("  ", " "));

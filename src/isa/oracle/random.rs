@@ -2,8 +2,8 @@
 //!
 //! The encoder's own rules (`operands.rs`) define validity; if they allow too much, the assembler reports it.
 
-use super::GFX;
 use crate::instruction::*;
+use crate::layout::CodeField;
 use crate::*;
 use dovetail_base::target::WaveSize;
 
@@ -59,7 +59,7 @@ impl Random {
 }
 
 fn registers(kind: OperandKind, wave: WaveSize) -> u8 {
-    if kind == OperandKind::Mask && wave == WaveSize::W64 { 2 } else { kind.registers() }
+    kind.registers_in(wave)
 }
 
 /// A literal for which this kind of operand has no inline constant.
@@ -122,12 +122,13 @@ fn cache(random: &mut Random) -> CachePolicy {
 
 fn scalar_fields(random: &mut Random, entry: &'static OpcodeRow, wave: WaveSize) -> Fields {
     let dst = entry.dst.first().map(|kind| random.scalar(registers(*kind, wave)));
-    let mut srcs = [None; 2];
+    let mut srcs = [None; 3];
+    let mut bits = None;
     for (i, kind) in entry.src.iter().enumerate() {
-        srcs[i] = Some(source(random, entry.scalar_source(), *kind, wave));
-    }
-    if srcs.iter().all(|src| matches!(src, Some(Src::Literal(_)))) {
-        srcs[1] = srcs[0];
+        srcs[i] = Some(source(random, entry.scalar_source(i), *kind, wave));
+        if let Some(Src::Literal(this)) = srcs[i] {
+            srcs[i] = Some(Src::Literal(*bits.get_or_insert(this)));
+        }
     }
     let imm = match entry.format {
         Format::Sopk | Format::Sopp => random.bits() as u16,
@@ -137,6 +138,9 @@ fn scalar_fields(random: &mut Random, entry: &'static OpcodeRow, wave: WaveSize)
         // Fields without a meaning are not printed.
         Op::SWaitcnt => imm & 0xff7f,
         Op::SSendmsg | Op::SSendmsghalt => 9,
+        Op::SSendmsgRtnB32 | Op::SSendmsgRtnB64 => 128 + imm % 7,
+        Op::SDelayAlu => imm % 12 | (imm >> 4) % 6 << 4 | (imm >> 8) % 12 << 7,
+        Op::SWaitEvent => imm,
         // Low numbers have names.
         Op::SVersion => imm & 0xff | 0x80,
         Op::SWaitcntDepctr => imm,
@@ -194,12 +198,28 @@ fn forms(random: &mut Random, entry: &OpcodeRow) -> Vec<VectorForm> {
         row_mask: random.below(16) as u8,
     };
     let lanes = VectorForm::Dpp8 { lanes: random.bits() & 0xff_ffff, fi: random.chance(2) };
-    let all = [VectorForm::Short, VectorForm::Long, VectorForm::Sdwa(sdwa), VectorForm::Dpp16(dpp), lanes];
+    let (octet, fi) = (random.bits() & 0xff_ffff, random.chance(2));
+    let all = [
+        VectorForm::Short,
+        VectorForm::Long,
+        VectorForm::Sdwa(sdwa),
+        VectorForm::Dpp16(dpp),
+        lanes,
+        VectorForm::LongDpp16(dpp),
+        VectorForm::LongDpp8 { lanes: octet, fi },
+        VectorForm::Interp { wait: random.below(8) as u8 },
+    ];
     all.into_iter().filter(|form| entry.has_form(form)).collect()
 }
 
-fn vector_fields(random: &mut Random, entry: &'static OpcodeRow, form: VectorForm, wave: WaveSize) -> Fields {
-    let vcc_only = form != VectorForm::Long;
+fn vector_fields(
+    random: &mut Random,
+    isa: &Isa,
+    entry: &'static OpcodeRow,
+    form: VectorForm,
+    wave: WaveSize,
+) -> Fields {
+    let vcc_only = !form.is_long();
     let mask_count = registers(OperandKind::Mask, wave);
     let mut mask_register = |free: bool| match free && !random.chance(4) {
         true => random.sgpr(mask_count),
@@ -210,7 +230,8 @@ fn vector_fields(random: &mut Random, entry: &'static OpcodeRow, form: VectorFor
     let dst = entry.dst.first().map(|kind| match kind {
         OperandKind::Mask => VectorDst::Scalar(compare),
         _ if entry.is(Traits::SCALAR_RESULT) => VectorDst::Scalar(random.sgpr(1)),
-        kind => VectorDst::Vgpr(random.vgpr(kind.registers())),
+        kind if entry.is_halved(&form, *kind) => VectorDst::Vgpr(Vgpr(random.below(128) as u8)),
+        kind => VectorDst::Vgpr(random.vgpr(registers(*kind, wave))),
     });
     let mut mods = modifiers(random, entry.modifiers(&form));
     if entry.format == Format::Vop3p && entry.src.len() == 2 {
@@ -231,6 +252,14 @@ fn vector_fields(random: &mut Random, entry: &'static OpcodeRow, form: VectorFor
             if let Some(Src::Literal(this)) = srcs[i] {
                 srcs[i] = Some(Src::Literal(*bits.get_or_insert(this)));
             }
+        }
+        // A short form has halves of registers only.
+        let low =
+            |mods: u8| (0..3).filter(|i| !matches!(srcs[*i], Some(Src::Vgpr(_)))).fold(mods, |m, i| m & !(1 << i));
+        let mods = Modifiers { op_sel: if form.is_long() { mods.op_sel } else { low(mods.op_sel) }, ..mods };
+        let beside = matches!(form, VectorForm::LongDpp16(_) | VectorForm::LongDpp8 { .. });
+        if beside && !isa.limits.scalar_beside_lanes && !matches!(srcs[1], None | Some(Src::Vgpr(_))) {
+            continue;
         }
         let fields = VectorFields { dst, mask: entry.has_mask_result().then_some(mask_result), srcs, mods, form };
         if entry.scalar_values(&fields, wave) <= entry.scalar_limit() {
@@ -276,12 +305,14 @@ fn ds_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
     Fields::Ds(DsFields { dst, addr, data, offsets, gds: gds && entry.op != Op::DsNop })
 }
 
-fn flat_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
+fn flat_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow) -> Fields {
     let zero = Vgpr(0);
     let (scratch, flat) = (entry.format == Format::Scratch, entry.format == Format::Flat);
     let own = entry.is(Traits::OWN_ADDRESS);
     let saddr = (!flat && random.chance(2)).then(|| random.sgpr(if scratch { 1 } else { 2 }));
-    let no_vaddr = scratch && (saddr.is_some() || random.chance(3));
+    let layout = isa.layout.flat(entry.format);
+    let both = layout.vaddr_enabled != CodeField::NONE && random.chance(2);
+    let no_vaddr = scratch && (saddr.is_some() && !both || random.chance(3));
     let mut cache = cache(random);
     if entry.op == Op::GlobalAtomicCsub {
         cache.glc = true;
@@ -291,14 +322,12 @@ fn flat_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
     let dst = if !entry.dst.is_empty() || returns { random.vgpr(entry.data_registers()) } else { zero };
     let wide = saddr.is_none() && !scratch;
     let addr = if own || no_vaddr { zero } else { random.vgpr(if wide { 2 } else { 1 }) };
-    let offset = match random.bits() as i32 {
-        n if flat => n & 0x7ff,
-        n => (n << 20) >> 20,
-    };
+    let field = layout.offset;
+    let offset = field.put(random.bits() & ((1 << field.width()) - 1)).map_or(0, |word| field.number(word));
     Fields::Flat(FlatFields { dst, addr, data, saddr, no_vaddr, offset, lds: false, cache })
 }
 
-fn buffer_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
+fn buffer_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow) -> Fields {
     let zero = Vgpr(0);
     if entry.is(Traits::INVALIDATES) {
         let (resource, soffset) =
@@ -320,7 +349,7 @@ fn buffer_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
     let (idxen, offen) = (random.chance(2), random.chance(2));
     // The tool has no `tfe` on typed accesses.
     let tfe = entry.format == Format::Mubuf && entry.is(Traits::LOADS) && random.chance(4);
-    let lds = entry.op == Op::BufferLoadDword && !tfe && random.chance(4);
+    let lds = isa.layout.mubuf.lds != CodeField::NONE && entry.op == Op::BufferLoadDword && !tfe && random.chance(4);
     let soffset = match random.below(4) {
         0 => Src::Int(random.below(81) as i8 - 16),
         1 => Src::Scalar(Scalar::M0),
@@ -347,7 +376,7 @@ fn buffer_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
     })
 }
 
-fn image_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
+fn image_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow) -> Fields {
     let zero = Vgpr(0);
     let s0 = Scalar::Sgpr(Sgpr::new(0).expect("s0"));
     let ray = entry.is(Traits::RAY);
@@ -403,44 +432,99 @@ fn image_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
     let count = f.address_registers(entry);
     f.nsa &= count > 1;
     let list: Vec<Vgpr> = (0..count).map(|_| random.vgpr(1)).collect();
-    f.addresses = if f.nsa { Addresses::new(&list) } else { Addresses::new(&[random.vgpr(count)]) };
+    let groups = f.address_groups(entry, isa.layout.mimg.groups, isa.limits.image_addresses);
+    f.addresses = match groups {
+        Some(groups) => {
+            Addresses::grouped(&groups.iter().map(|length| (random.vgpr(*length), *length)).collect::<Vec<_>>())
+        }
+        None if f.nsa => Addresses::new(&list),
+        None => Addresses::new(&[random.vgpr(count)]),
+    };
     Fields::Image(f)
 }
 
-fn export_fields(random: &mut Random) -> Fields {
-    let targets: Vec<u8> = (0..=9).chain(12..=16).chain([20]).chain(32..=63).collect();
-    let compr = random.chance(3);
+fn export_fields(random: &mut Random, isa: &Isa) -> Fields {
+    let layout = &isa.layout.exp;
+    let targets: Vec<u8> = (0..64).filter(|target| layout.targets >> target & 1 == 1).collect();
+    let mut set = |field: CodeField, of: u32| field != CodeField::NONE && random.chance(of);
+    let (compr, vm, row) = (set(layout.compr, 3), set(layout.vm, 2), set(layout.row, 2));
     let enabled = if compr { [0, 3, 12, 15][random.below(4) as usize] } else { random.below(16) as u8 };
     // An unsent register is not printed.
     let sent = |i: usize| if compr { i < 2 && enabled >> (2 * i) & 3 != 0 } else { enabled >> i & 1 == 1 };
     let data = [0, 1, 2, 3].map(|i| if sent(i) { random.vgpr(1) } else { Vgpr(0) });
-    Fields::Export(ExportFields {
-        target: targets[random.below(targets.len() as u32) as usize],
-        enabled,
-        data,
-        compr,
-        done: random.chance(2),
-        vm: random.chance(2),
-    })
+    let target = targets[random.below(targets.len() as u32) as usize];
+    Fields::Export(ExportFields { target, enabled, data, compr, done: random.chance(2), vm, row })
+}
+
+fn lds_direct_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
+    let (dst, wait) = (random.vgpr(1), random.below(16) as u8);
+    let (attribute, channel) = match entry.op {
+        Op::LdsParamLoad => (random.below(33) as u8, random.below(4) as u8),
+        _ => (0, 0),
+    };
+    Fields::LdsDirect(LdsDirectFields { dst, attribute, channel, wait })
+}
+
+/// A dual instruction with this operation in either half.
+fn dual(random: &mut Random, isa: &'static Isa, entry: &'static OpcodeRow) -> Instruction {
+    let rows: Vec<&'static OpcodeRow> = isa.rows().filter(|row| row.format == Format::Vopd).collect();
+    loop {
+        let other = rows[random.below(rows.len() as u32) as usize];
+        let second = entry.is(Traits::SECOND_HALF) || random.chance(2);
+        let (first, second) = if second { (other, entry) } else { (entry, other) };
+        let takes = Takes { vector: true, ..first.vector_source(&VectorForm::Short, 0) };
+        let constant = [first, second].iter().any(|row| row.is(Traits::CONSTANT_SECOND.or(Traits::CONSTANT_THIRD)));
+        let bits = literal(random, OperandKind::B32);
+        let mut src0 = [first, second].map(|row| match source(random, takes, row.src_kind(0), WaveSize::W32) {
+            Src::Literal(_) => bits,
+            src => src,
+        });
+        // Inline floats of a half's two halves are the tool's matter.
+        if first.src_kind(0) == OperandKind::PF16 || second.src_kind(0) == OperandKind::PF16 {
+            src0 = [0, 1].map(|_| Src::Vgpr(random.vgpr(1)));
+        }
+        let src1 = [first, second].map(|row| if row.src.len() > 1 { random.vgpr(1) } else { Vgpr(0) });
+        let constant = match bits {
+            Src::Literal(bits) if constant => Some(bits),
+            _ => None,
+        };
+        let fields = DualFields { second, dst: [random.vgpr(1), random.vgpr(1)], src0, src1, constant };
+        if !first.is(Traits::SECOND_HALF) && fields.conflict(first).is_none() {
+            return Instruction { entry: first, fields: Fields::Dual(fields) };
+        }
+    }
 }
 
 /// One instruction in each form of an operation.
-pub(super) fn instructions(random: &mut Random, op: Op, wave: WaveSize) -> Vec<Instruction> {
-    let entry = GFX.row(op);
+pub(super) fn instructions(
+    random: &mut Random,
+    isa: &'static Isa,
+    entry: &'static OpcodeRow,
+    wave: WaveSize,
+) -> Vec<Instruction> {
     let fields = match entry.format {
-        _ if entry.latency == Latency::Interp => interp_fields(random, entry),
+        Format::Vopd if wave == WaveSize::W64 => return Vec::new(),
+        Format::Vopd => return vec![dual(random, isa, entry)],
+        Format::Ldsdir => lds_direct_fields(random, entry),
+        _ if entry.latency == Latency::Interp && entry.format != Format::Vinterp => interp_fields(random, entry),
         Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => scalar_fields(random, entry, wave),
         Format::Smem => smem_fields(random, entry),
-        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3p | Format::Vintrp => {
+        Format::Vop1
+        | Format::Vop2
+        | Format::Vopc
+        | Format::Vop3
+        | Format::Vop3p
+        | Format::Vintrp
+        | Format::Vinterp => {
             let forms = forms(random, entry).into_iter();
-            let inst = |form| Instruction { entry, fields: vector_fields(random, entry, form, wave) };
+            let inst = |form| Instruction { entry, fields: vector_fields(random, isa, entry, form, wave) };
             return forms.map(inst).collect();
         }
         Format::Ds => ds_fields(random, entry),
-        Format::Flat | Format::Scratch | Format::Global => flat_fields(random, entry),
-        Format::Mubuf | Format::Mtbuf => buffer_fields(random, entry),
-        Format::Mimg => image_fields(random, entry),
-        Format::Exp => export_fields(random),
+        Format::Flat | Format::Scratch | Format::Global => flat_fields(random, isa, entry),
+        Format::Mubuf | Format::Mtbuf => buffer_fields(random, isa, entry),
+        Format::Mimg => image_fields(random, isa, entry),
+        Format::Exp => export_fields(random, isa),
     };
     vec![Instruction { entry, fields }]
 }

@@ -3,6 +3,7 @@
 use super::table::{Members, OpcodeRow};
 use super::{Format, Latency, Op, Traits};
 pub(super) use gfx10::ROWS as GFX10;
+pub(super) use gfx11::ROWS as GFX11;
 
 /// Declares the rows of an encoding.
 macro_rules! rows {
@@ -28,6 +29,7 @@ macro_rules! rows {
 }
 
 mod gfx10;
+mod gfx11;
 
 /// Offsets of the long forms of VOP1 and VOP2 among the opcodes of VOP3; VOPC begins at 0.
 const VOP1_IN_VOP3: u16 = 384;

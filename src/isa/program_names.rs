@@ -1,0 +1,70 @@
+//! Names of hardware registers and of messages, by the numbers that program control has for them (checked against llvm-mc).
+
+/// The names of an instruction set.
+#[derive(Debug)]
+pub(super) struct ProgramNames {
+    /// Hardware registers of `s_getreg_b32` and `s_setreg_b32`.
+    pub(super) registers: &'static [(u16, &'static str)],
+    /// Messages of `s_sendmsg`.
+    pub(super) messages: &'static [(u16, &'static str)],
+    /// Messages of `s_sendmsg_rtn_b32`.
+    pub(super) questions: &'static [(u16, &'static str)],
+}
+
+/// gfx10.
+pub(super) static GFX10: ProgramNames = ProgramNames {
+    registers: &[
+        (1, "HW_REG_MODE"),
+        (2, "HW_REG_STATUS"),
+        (3, "HW_REG_TRAPSTS"),
+        (5, "HW_REG_GPR_ALLOC"),
+        (6, "HW_REG_LDS_ALLOC"),
+        (7, "HW_REG_IB_STS"),
+        (15, "HW_REG_SH_MEM_BASES"),
+        (20, "HW_REG_FLAT_SCR_LO"),
+        (21, "HW_REG_FLAT_SCR_HI"),
+        (23, "HW_REG_HW_ID1"),
+        (24, "HW_REG_HW_ID2"),
+        (29, "HW_REG_SHADER_CYCLES"),
+    ],
+    messages: &[(1, "MSG_INTERRUPT"), (9, "MSG_GS_ALLOC_REQ")],
+    questions: &[],
+};
+
+/// gfx11.
+pub(super) static GFX11: ProgramNames = ProgramNames {
+    registers: &[
+        (1, "HW_REG_MODE"),
+        (2, "HW_REG_STATUS"),
+        (3, "HW_REG_TRAPSTS"),
+        (5, "HW_REG_GPR_ALLOC"),
+        (6, "HW_REG_LDS_ALLOC"),
+        (7, "HW_REG_IB_STS"),
+        (15, "HW_REG_SH_MEM_BASES"),
+        (18, "HW_REG_PERF_SNAPSHOT_PC_LO"),
+        (19, "HW_REG_PERF_SNAPSHOT_PC_HI"),
+        (20, "HW_REG_FLAT_SCR_LO"),
+        (21, "HW_REG_FLAT_SCR_HI"),
+        (23, "HW_REG_HW_ID1"),
+        (24, "HW_REG_HW_ID2"),
+        (27, "HW_REG_PERF_SNAPSHOT_DATA"),
+        (29, "HW_REG_SHADER_CYCLES"),
+    ],
+    messages: &[
+        (1, "MSG_INTERRUPT"),
+        (2, "MSG_HS_TESSFACTOR"),
+        (3, "MSG_DEALLOC_VGPRS"),
+        (5, "MSG_STALL_WAVE_GEN"),
+        (6, "MSG_HALT_WAVES"),
+        (9, "MSG_GS_ALLOC_REQ"),
+    ],
+    questions: &[
+        (128, "MSG_RTN_GET_DOORBELL"),
+        (129, "MSG_RTN_GET_DDID"),
+        (130, "MSG_RTN_GET_TMA"),
+        (131, "MSG_RTN_GET_REALTIME"),
+        (132, "MSG_RTN_SAVE_WAVE"),
+        (133, "MSG_RTN_GET_TBA"),
+        (134, "MSG_RTN_GET_TBA_TO_PC"),
+    ],
+};
