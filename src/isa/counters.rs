@@ -140,6 +140,12 @@ impl WaitLayout {
         waits.then_some(constant as u16)
     }
 
+    /// The bits of the constant of the wait for several counters that have a meaning.
+    #[cfg(test)]
+    pub(super) fn constant_bits(&self) -> u16 {
+        self.order.into_iter().fold(0, |bits, counter| bits | self.row(counter).place.mask() as u16)
+    }
+
     /// The counter that an operation waits for alone.
     pub fn alone(&self, op: Op) -> Option<Counter> {
         Counter::ALL.into_iter().find(|counter| self.row(*counter).alone == op)

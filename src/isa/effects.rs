@@ -277,6 +277,9 @@ impl Collector {
         for (register, kind) in f.sources(self.entry) {
             self.out.reads.vgprs(register, kind.registers());
         }
+        if self.is(Traits::STACK) {
+            self.out.writes.vgprs(f.addr, 1);
+        }
         let global = f.gds || self.is(Traits::GDS);
         if global {
             self.out.reads.insert(Register::M0);

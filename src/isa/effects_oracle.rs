@@ -105,7 +105,7 @@ fn implied(inst: &Instruction) -> RegisterSet {
     set.insert(Register::SCC);
     set.insert(Register::M0);
     let name = inst.entry.mnemonic;
-    if name.starts_with("v_div_fmas") || name.starts_with("s_cbranch_vcc") {
+    if name.starts_with("v_div_fmas") || name.starts_with("s_cbranch_vcc") || name.starts_with("v_dual_fmac") {
         set.mask(Register::VCC, WaveSize::W64);
     }
     set
@@ -134,7 +134,11 @@ fn operands(text: &str) -> Vec<&str> {
 fn wrong(judge: &Judge, inst: &Instruction, wave: WaveSize) -> Vec<String> {
     let text = inst.text(judge.isa(), wave);
     let Effects { reads, writes, access, .. } = inst.effects(wave);
-    let list = operands(&text);
+    // The halves of a dual instruction are written after both were read.
+    let halves: Vec<Vec<&str>> = text.split(" :: ").map(operands).collect();
+    let dual = matches!(inst.fields, Fields::Dual(_));
+    let results_first = halves.iter().map(|half| &half[0]).chain(halves.iter().flat_map(|half| &half[1..])).copied();
+    let list: Vec<&str> = if dual { results_first.collect() } else { operands(&text) };
     let all = list.iter().fold(RegisterSet::EMPTY, |all, operand| all.union(&named(operand, wave)));
     let used = reads.union(&writes);
     let mut wrong = Vec::new();
@@ -150,6 +154,7 @@ fn wrong(judge: &Judge, inst: &Instruction, wave: WaveSize) -> Vec<String> {
         Fields::Image(_) | Fields::Buffer(_) | Fields::Flat(_) => {
             usize::from(matches!(access, CountedAccess::VectorLoad(_) | CountedAccess::FlatLoad))
         }
+        Fields::Dual(_) => 2,
         _ => inst.entry.dst.len(),
     };
     let (first, rest) = list.split_at(results.min(list.len()));

@@ -11,6 +11,8 @@ use super::{InlineFloat, Scalar, Special, Src, Vgpr};
 pub(super) struct OperandCodes {
     pub(super) m0: u8,
     pub(super) null: u8,
+    /// Whether VCCZ and EXECZ are operands.
+    pub(super) zero_flags: bool,
 }
 
 /// Number of an operand whose literal dword follows.
@@ -41,7 +43,7 @@ impl OperandCodes {
         }
     }
 
-    /// The number of a source; `None` for an integer without one.
+    /// The number of a source; `None` for an integer or a value without one.
     pub(super) fn of(self, src: Src) -> Option<u32> {
         Some(match src {
             Src::Scalar(s) => self.of_scalar(s).into(),
@@ -50,6 +52,7 @@ impl OperandCodes {
             Src::Int(i @ -16..=-1) => 192 + u32::from(i.unsigned_abs()),
             Src::Int(_) => return None,
             Src::Float(f) => u32::from(FIRST_FLOAT) + f as u32,
+            Src::Special(Special::Vccz | Special::Execz) if !self.zero_flags => return None,
             Src::Special(s) => s.index().into(),
             Src::Literal(_) => LITERAL,
         })
@@ -64,7 +67,7 @@ impl OperandCodes {
             240..=248 => InlineFloat::ALL.get(usize::from(code - FIRST_FLOAT)).map(|row| Src::Float(row.0)),
             255 => literal.map(Src::Literal),
             256..=511 => u8::try_from(code - 256).ok().map(|v| Src::Vgpr(Vgpr(v))),
-            _ => Special::at(code).map(Src::Special),
+            _ => Special::at(code).map(Src::Special).filter(|src| self.of(*src).is_some()),
         }
     }
 }
@@ -75,7 +78,8 @@ mod tests {
 
     #[test]
     fn every_code_comes_back() {
-        for codes in [OperandCodes { m0: 124, null: 125 }, OperandCodes { m0: 125, null: 124 }] {
+        for (m0, null, zero_flags) in [(124, 125, true), (125, 124, false)] {
+            let codes = OperandCodes { m0, null, zero_flags };
             let mut known = 0;
             for code in 0..512 {
                 if let Some(src) = codes.source(code, Some(0x1234)) {
@@ -84,7 +88,7 @@ mod tests {
                 }
             }
             // 106 SGPRs + 6 named, 81 integers, 9 floats, 8 specials, the literal, 256 VGPRs
-            assert_eq!(known, 106 + 6 + 81 + 9 + 8 + 1 + 256);
+            assert_eq!(known, 106 + 6 + 81 + 9 + (if zero_flags { 8 } else { 6 }) + 1 + 256);
             assert_eq!(codes.source(255, None), None);
             assert_eq!((codes.of(Src::Int(65)), codes.of(Src::Int(-17))), (None, None));
         }

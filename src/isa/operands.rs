@@ -90,6 +90,7 @@ impl OpcodeRow {
             },
             VectorForm::Sdwa(_) => Takes { literal: false, ..Takes::ALL },
             _ if kind == OperandKind::Tile => Takes { inline: true, ..Takes::VECTOR },
+            _ if self.dst_kind(0) == OperandKind::Tile => Takes::VECTOR,
             // Operands wider than a pair are VGPRs.
             _ if kind.registers() > 2 => Takes::VECTOR,
             VectorForm::Short | VectorForm::Long => Takes::ALL,
@@ -162,7 +163,8 @@ impl OpcodeRow {
             // LLVM's code sets the unused third bit of `op_sel_hi`.
             _ if self.format == Format::Vop3p => {
                 let clamp = self.is(Traits::CLAMP);
-                Modifiers { neg: all, neg_hi: all, op_sel: all, op_sel_hi: 7, clamp, ..none }
+                let op_sel = if self.is(Traits::WHOLE) { 0 } else { all };
+                Modifiers { neg: all, neg_hi: all, op_sel, op_sel_hi: 7, clamp, ..none }
             }
             VectorForm::Long | VectorForm::LongDpp16(_) | VectorForm::LongDpp8 { .. } => Modifiers {
                 neg: floats,

@@ -55,6 +55,7 @@ traits! {
     SWAPS "Source and destination change places.";
     INDIRECT "M0 moves the number of a register operand.";
     ACTS "Does more than to write registers.";
+    NULL_ONLY "Its register can only be NULL.";
 
     // Control.
     BRANCH "May go to the target that its constant names.";
@@ -79,6 +80,7 @@ traits! {
     OWN_ADDRESS "The lane's number is the address (`addtid`).";
     TWO_OFFSETS "Two accesses, an 8-bit offset each in units of the data.";
     STRIDE_64 "Those units are of 64 elements.";
+    STACK "A ray's stack: the address register also gets the new address. Never global.";
     GDS "Global data share or global wave sync: the `gds` bit is always set.";
     NO_MEMORY "A DS instruction that touches no LDS.";
     BYTE "Moves bytes.";
@@ -110,6 +112,7 @@ traits! {
     OP_SEL "The VOP3 form takes `op_sel`.";
     HALVES "16-bit operands are halves of registers that any form can choose: a short form by bit 7 of a VGPR's number.";
     PACKED "Packed halves.";
+    WHOLE "VOP3P without a choice of halves: `op_sel_hi` is always set.";
     MIX "`v_fma_mix`: `op_sel_hi` says which sources are halves, `neg_hi` is `abs`.";
     ONE_SCALAR "Reads one scalar value at most, where others read two.";
     VECTOR_FIRST "Source 0 is a VGPR.";

@@ -12,6 +12,7 @@ impl Encoder<'_> {
         let layout = &self.isa.layout.ds;
         self.begin(Format::Ds, layout.op, entry.number)?;
         ensure(f.gds || !entry.is(Traits::GDS), || "gds: has to be set".to_owned())?;
+        ensure(!f.gds || !entry.is(Traits::STACK), || "gds: never".to_owned())?;
         let dst = vgprs("result", f.dst, entry.dst.first().map_or(0, |kind| kind.registers()))?;
         for (register, kind) in f.sources(entry) {
             vgprs("source", register, kind.registers())?;

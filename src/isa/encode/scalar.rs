@@ -19,7 +19,8 @@ impl Encoder<'_> {
         for (i, (code, src)) in codes.iter_mut().zip(f.srcs).enumerate() {
             ensure(src.is_some() == (i < entry.src.len()), || format!("source {i}: one too many or too few"))?;
             let Some(src) = src else { continue };
-            ensure(entry.scalar_source(i).accepts(src), || format!("source {i}: {src} has no place here"))?;
+            let none = !entry.is(Traits::NULL_ONLY) || src == Src::Scalar(Scalar::Null);
+            ensure(none && entry.scalar_source(i).accepts(src), || format!("source {i}: {src} has no place here"))?;
             *code = self.source(i, src, entry.src_kind(i))?;
         }
         let asks = entry.is(Traits::MESSAGE) && entry.format == Format::Sop1;

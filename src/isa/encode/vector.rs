@@ -17,6 +17,8 @@ impl Encoder<'_> {
             return Err(Error::bug(format!("modifier {name}: not in this form")));
         }
         self.choosable_halves(f)?;
+        let whole = !entry.is(Traits::WHOLE) || f.mods.op_sel_hi == 7;
+        ensure(whole, || "op_sel_hi: always set".to_owned())?;
         let dst = self.result(f)?;
         ensure(f.mask.is_some() == entry.has_mask_result(), || "mask: one too many or too few".to_owned())?;
         if let Some(mask) = f.mask {
@@ -92,7 +94,7 @@ impl Encoder<'_> {
     /// Source 1 beside a source 0 from other lanes.
     fn lanes_beside(&self, f: &VectorFields) -> Result<()> {
         let vector = f.srcs[1].is_none_or(|src| matches!(src, Src::Vgpr(_)));
-        let takes = vector || self.isa.limits.scalar_beside_lanes;
+        let takes = vector || self.isa.limits.scalar_beside_lanes && self.inst.entry.format != Format::Vop3p;
         ensure(takes, || "source 1: a VGPR beside a source from other lanes".to_owned())
     }
 

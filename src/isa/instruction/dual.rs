@@ -72,10 +72,14 @@ impl DualFields {
         if let Some(port) = Port::ALL.into_iter().find(|port| port.is_shared(a, b)) {
             return Some(format!("sources: {port:?} of both halves is in one bank of registers"));
         }
+        // VCC as a mask is different from VCC as an operand.
+        let values = halves.iter().flat_map(|half| half.srcs.into_iter().zip(half.entry.src));
         let (mut seen, mut count) = ([None; 5], 0);
-        for value in halves.iter().flat_map(|half| half.srcs).flatten() {
+        for (value, kind) in values.filter_map(|(src, kind)| Some((src?, *kind))) {
             let scalar = matches!(value, Src::Scalar(_) | Src::Special(_) | Src::Literal(_));
-            if scalar && value != Src::Scalar(Scalar::Null) && !seen.contains(&Some(value)) {
+            let mask = kind == OperandKind::Mask;
+            let (value, null) = ((value, mask), value == Src::Scalar(Scalar::Null));
+            if scalar && !null && !seen.contains(&Some(value)) {
                 seen.iter_mut().skip(count).take(1).for_each(|place| *place = Some(value));
                 count += 1;
             }

@@ -145,8 +145,8 @@ impl DsFields {
     /// Registers that it reads, each with its kind.
     pub fn sources(&self, entry: &OpcodeRow) -> impl Iterator<Item = (Vgpr, OperandKind)> + use<> {
         let [first, second] = self.data;
-        let own = entry.is(Traits::OWN_ADDRESS);
-        let registers = if own { [first, first, second] } else { [self.addr, first, second] };
+        let none = entry.is(Traits::OWN_ADDRESS.or(Traits::NO_ADDRESS));
+        let registers = if none { [first, first, second] } else { [self.addr, first, second] };
         registers.into_iter().zip(entry.src.iter().copied())
     }
 }

@@ -111,7 +111,11 @@ impl Listing<'_> {
             // LLVM prints a literal that has an inline form in that form.
             Src::Literal(bits) if !kind.is_half() => Src::from_bits(bits).to_string(),
             Src::Literal(bits) => format!("{:#x}", bits & 0xffff),
-            Src::Float(float) if kind == OperandKind::B16 => format!("{:#x}", float.half_bits()),
+            Src::Float(float)
+                if kind == OperandKind::B16 || kind == OperandKind::F16 && self.inst.entry.format == Format::Sopc =>
+            {
+                format!("{:#x}", float.half_bits())
+            }
             _ => src.to_string(),
         }
     }
@@ -127,9 +131,14 @@ impl Listing<'_> {
         if hardware {
             self.push(self.hardware_register(f.imm));
         }
+        let constant = entry.is(Traits::CONSTANT_SECOND.or(Traits::CONSTANT_THIRD));
         for (i, src) in f.srcs.iter().enumerate() {
             if let Some(src) = src {
-                let text = self.source(*src, kind(entry.src, i));
+                let text = match src {
+                    // Their constant has its own dword and is printed as stored.
+                    Src::Literal(_) if constant => src.to_string(),
+                    _ => self.source(*src, kind(entry.src, i)),
+                };
                 self.push(text);
             }
         }

@@ -55,8 +55,11 @@ impl Listing<'_> {
             self.packed_modifiers(f, mixed);
         } else if f.mods.op_sel != 0 && f.form.is_long() && self.lists_halves() {
             // The destination's bit is last, except where the bits mean something else.
-            let count = if entry.is(Traits::SCALAR_REST) { 2 } else { entry.src.len() + 1 };
-            let bit = |i: usize| f.mods.op_sel >> if i == entry.src.len() { 3 } else { i } & 1;
+            let sources = entry.src.len();
+            // A tied destination is listed as a source too.
+            let tied = usize::from(entry.is(Traits::HALVES) && entry.is(Traits::TIED));
+            let count = if entry.is(Traits::SCALAR_REST) { 2 } else { sources + 1 + tied };
+            let bit = |i: usize| f.mods.op_sel >> if i >= sources { 3 } else { i } & 1;
             let list: Vec<String> = (0..count).map(|i| bit(i).to_string()).collect();
             let _ = write!(self.tail, " op_sel:[{}]", list.join(","));
         }

@@ -18,6 +18,13 @@ fn run(
     let gpu = format!("-mcpu={}", judge.gpu);
     let attributes = format!("-mattr=+wavefrontsize{},-wavefrontsize{}", wave.lanes(), 96 - wave.lanes());
     let all: Vec<&str> = ["-arch=amdgcn", &gpu, &attributes].into_iter().chain(args.iter().copied()).collect();
+    if let Ok(d) = std::env::var("DBG11") {
+        std::fs::write(
+            format!("{d}/{}-{}-{}.txt", judge.gpu, wave.lanes(), args[0].trim_start_matches('-')),
+            lines.join("\n"),
+        )
+        .unwrap();
+    }
     let output = tool.output(&all, lines.join("\n").as_bytes());
     let said = String::from_utf8(output.stderr).expect("text");
     let complaints = said.lines().filter_map(|line| {

@@ -80,7 +80,7 @@ fn literal(random: &mut Random, kind: OperandKind) -> Src {
     }
 }
 
-fn source(random: &mut Random, takes: Takes, kind: OperandKind, wave: WaveSize) -> Src {
+fn source(random: &mut Random, isa: &Isa, takes: Takes, kind: OperandKind, wave: WaveSize) -> Src {
     let count = registers(kind, wave);
     loop {
         let src = match random.below(8) {
@@ -94,7 +94,7 @@ fn source(random: &mut Random, takes: Takes, kind: OperandKind, wave: WaveSize) 
             7 if takes.literal => literal(random, kind),
             _ => continue,
         };
-        if takes.accepts(src) {
+        if takes.accepts(src) && isa.codes.of(src).is_some() {
             return src;
         }
     }
@@ -120,12 +120,12 @@ fn cache(random: &mut Random) -> CachePolicy {
     CachePolicy { glc: random.chance(3), slc: random.chance(3), dlc: random.chance(3) }
 }
 
-fn scalar_fields(random: &mut Random, entry: &'static OpcodeRow, wave: WaveSize) -> Fields {
+fn scalar_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow, wave: WaveSize) -> Fields {
     let dst = entry.dst.first().map(|kind| random.scalar(registers(*kind, wave)));
     let mut srcs = [None; 3];
     let mut bits = None;
     for (i, kind) in entry.src.iter().enumerate() {
-        srcs[i] = Some(source(random, entry.scalar_source(i), *kind, wave));
+        srcs[i] = Some(source(random, isa, entry.scalar_source(i), *kind, wave));
         if let Some(Src::Literal(this)) = srcs[i] {
             srcs[i] = Some(Src::Literal(*bits.get_or_insert(this)));
         }
@@ -134,9 +134,12 @@ fn scalar_fields(random: &mut Random, entry: &'static OpcodeRow, wave: WaveSize)
         Format::Sopk | Format::Sopp => random.bits() as u16,
         _ => 0,
     };
+    if entry.is(Traits::NULL_ONLY) {
+        srcs[0] = Some(Src::Scalar(Scalar::Null));
+    }
     let imm = match entry.op {
         // Fields without a meaning are not printed.
-        Op::SWaitcnt => imm & 0xff7f,
+        Op::SWaitcnt => imm & isa.waits.constant_bits(),
         Op::SSendmsg | Op::SSendmsghalt => 9,
         Op::SSendmsgRtnB32 | Op::SSendmsgRtnB64 => 128 + imm % 7,
         Op::SDelayAlu => imm % 12 | (imm >> 4) % 6 << 4 | (imm >> 8) % 12 << 7,
@@ -197,8 +200,14 @@ fn forms(random: &mut Random, entry: &OpcodeRow) -> Vec<VectorForm> {
         bank_mask: random.below(16) as u8,
         row_mask: random.below(16) as u8,
     };
-    let lanes = VectorForm::Dpp8 { lanes: random.bits() & 0xff_ffff, fi: random.chance(2) };
-    let (octet, fi) = (random.bits() & 0xff_ffff, random.chance(2));
+    // `llvm-mc-22` crashes on these lanes with some 16-bit operations.
+    let mut octet = || match random.bits() & 0xff_ffff {
+        0xff => 0xfe,
+        lanes => lanes,
+    };
+    let (first, second) = (octet(), octet());
+    let lanes = VectorForm::Dpp8 { lanes: first, fi: random.chance(2) };
+    let fi = random.chance(2);
     let all = [
         VectorForm::Short,
         VectorForm::Long,
@@ -206,7 +215,7 @@ fn forms(random: &mut Random, entry: &OpcodeRow) -> Vec<VectorForm> {
         VectorForm::Dpp16(dpp),
         lanes,
         VectorForm::LongDpp16(dpp),
-        VectorForm::LongDpp8 { lanes: octet, fi },
+        VectorForm::LongDpp8 { lanes: second, fi },
         VectorForm::Interp { wait: random.below(8) as u8 },
     ];
     all.into_iter().filter(|form| entry.has_form(form)).collect()
@@ -238,27 +247,40 @@ fn vector_fields(
         // The bit of a missing source is always set.
         mods.op_sel_hi |= 4;
     }
+    if entry.is(Traits::WHOLE) {
+        mods.op_sel_hi = 7;
+    }
     loop {
         let mut srcs = [None; 3];
-        let mut bits = None;
+        let (mut bits, mut mixed) = (None, false);
         for (i, kind) in entry.src.iter().enumerate() {
             let takes = entry.vector_source(&form, i);
             srcs[i] = Some(match kind {
                 OperandKind::Mask => Src::Scalar(carry_in),
                 // The tool allows 16-bit literals here, whatever `op_sel_hi` says.
-                OperandKind::F32 if entry.is(Traits::MIX) => source(random, takes, OperandKind::F16, wave),
-                _ => source(random, takes, *kind, wave),
+                OperandKind::F32 if entry.is(Traits::MIX) => source(random, isa, takes, OperandKind::F16, wave),
+                _ => source(random, isa, takes, *kind, wave),
             });
             if let Some(Src::Literal(this)) = srcs[i] {
-                srcs[i] = Some(Src::Literal(*bits.get_or_insert(this)));
+                let (shared, of) = *bits.get_or_insert((this, *kind));
+                mixed |= of.is_half() != kind.is_half();
+                srcs[i] = Some(Src::Literal(shared));
             }
+        }
+        if mixed {
+            // A literal that two kinds of operands share is printed in two ways.
+            continue;
         }
         // A short form has halves of registers only.
         let low =
             |mods: u8| (0..3).filter(|i| !matches!(srcs[*i], Some(Src::Vgpr(_)))).fold(mods, |m, i| m & !(1 << i));
-        let mods = Modifiers { op_sel: if form.is_long() { mods.op_sel } else { low(mods.op_sel) }, ..mods };
+        let mods = Modifiers {
+            op_sel: if form.is_long() && entry.op != Op::VCndmaskB16 { mods.op_sel } else { low(mods.op_sel) },
+            ..mods
+        };
         let beside = matches!(form, VectorForm::LongDpp16(_) | VectorForm::LongDpp8 { .. });
-        if beside && !isa.limits.scalar_beside_lanes && !matches!(srcs[1], None | Some(Src::Vgpr(_))) {
+        let takes = isa.limits.scalar_beside_lanes && entry.format != Format::Vop3p;
+        if beside && !takes && !matches!(srcs[1], None | Some(Src::Vgpr(_))) {
             continue;
         }
         let fields = VectorFields { dst, mask: entry.has_mask_result().then_some(mask_result), srcs, mods, form };
@@ -294,13 +316,13 @@ fn interp_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
 
 fn ds_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
     let zero = Vgpr(0);
-    let own = entry.is(Traits::OWN_ADDRESS);
+    let own = entry.is(Traits::OWN_ADDRESS.or(Traits::NO_ADDRESS));
     let mut registers = entry.src.iter().map(|kind| kind.registers());
     let mut next = || registers.next().map_or(zero, |count| random.vgpr(count));
     let addr = if own { zero } else { next() };
     let data = [next(), next()];
     let dst = entry.dst.first().map_or(zero, |kind| random.vgpr(kind.registers()));
-    let gds = entry.is(Traits::GDS) || !entry.is(Traits::NO_MEMORY) && random.chance(4);
+    let gds = entry.is(Traits::GDS) || !entry.is(Traits::NO_MEMORY.or(Traits::STACK)) && random.chance(4);
     let offsets = if entry.op == Op::DsNop { [0; 2] } else { [0; 2].map(|_: u8| random.bits() as u8) };
     Fields::Ds(DsFields { dst, addr, data, offsets, gds: gds && entry.op != Op::DsNop })
 }
@@ -401,7 +423,7 @@ fn image_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow) -> Fi
             () if ray => 15,
             () if atomic => (1 << width) - 1,
             // The tool counts the mask's components, the hardware returns four samples of one component.
-            () if entry.op == Op::ImageMsaaLoad => 15,
+            () if entry.op == Op::ImageMsaaLoad && !isa.layout.mimg.groups => 15,
             () if entry.is(Traits::FOUR) => 1 << random.below(4),
             () => random.below(15) as u8 + 1,
         },
@@ -475,7 +497,7 @@ fn dual(random: &mut Random, isa: &'static Isa, entry: &'static OpcodeRow) -> In
         let takes = Takes { vector: true, ..first.vector_source(&VectorForm::Short, 0) };
         let constant = [first, second].iter().any(|row| row.is(Traits::CONSTANT_SECOND.or(Traits::CONSTANT_THIRD)));
         let bits = literal(random, OperandKind::B32);
-        let mut src0 = [first, second].map(|row| match source(random, takes, row.src_kind(0), WaveSize::W32) {
+        let mut src0 = [first, second].map(|row| match source(random, isa, takes, row.src_kind(0), WaveSize::W32) {
             Src::Literal(_) => bits,
             src => src,
         });
@@ -507,7 +529,9 @@ pub(super) fn instructions(
         Format::Vopd => return vec![dual(random, isa, entry)],
         Format::Ldsdir => lds_direct_fields(random, entry),
         _ if entry.latency == Latency::Interp && entry.format != Format::Vinterp => interp_fields(random, entry),
-        Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => scalar_fields(random, entry, wave),
+        Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
+            scalar_fields(random, isa, entry, wave)
+        }
         Format::Smem => smem_fields(random, entry),
         Format::Vop1
         | Format::Vop2

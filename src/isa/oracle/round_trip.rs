@@ -2,8 +2,8 @@
 
 use super::random::{Random, instructions};
 use super::{JUDGES, Judge, llvm};
-use crate::instruction::{Fields, VectorForm};
-use crate::{Instruction, Op, OpcodeRow, OperandKind, Src, disassemble, encode};
+use crate::instruction::{Fields, VectorFields, VectorForm};
+use crate::{Format, InlineFloat, Instruction, Op, OpcodeRow, OperandKind, Src, Traits, disassemble, encode};
 use dovetail_base::target::WaveSize;
 use std::collections::BTreeMap;
 
@@ -13,10 +13,16 @@ const ROUNDS: u64 = 12;
 /// Mnemonics that `llvm-mc` does not accept, with reasons.
 const NOT_TAKEN: &[(&str, &str)] = &[];
 
+/// Tests of a float's class.
+const CLASSES: [Op; 4] = [Op::VCmpClassF16, Op::VCmpClassF32, Op::VCmpxClassF16, Op::VCmpxClassF32];
+
 /// Why the disassembler prints an instruction differently from how the assembler reads it.
 fn says_otherwise(inst: &Instruction) -> Option<&'static str> {
     match &inst.fields {
         Fields::Ds(_) if inst.entry.op == Op::DsSwizzleB32 => Some("the pattern is spelled out"),
+        Fields::Vector(f) if CLASSES.contains(&inst.entry.op) && f.form.is_dpp() && !f.form.is_long() => {
+            Some("the name is that of the other forms")
+        }
         Fields::Scalar(_) if inst.entry.op == Op::SWaitcntDepctr => Some("the fields are spelled out"),
         _ => neither(inst),
     }
@@ -25,6 +31,10 @@ fn says_otherwise(inst: &Instruction) -> Option<&'static str> {
 /// Why the assembler reads an instruction differently from how the disassembler prints it.
 fn reads_otherwise(inst: &Instruction) -> Option<&'static str> {
     match &inst.fields {
+        Fields::Scalar(f) if inst.entry.format == Format::Sopc && inst.entry.src_kind(0) == OperandKind::F16 => {
+            f.srcs.iter().any(|src| matches!(src, Some(Src::Float(_)))).then_some("a constant is spelled as its bits")
+        }
+        Fields::Vector(f) if of_packed(inst, f) => Some("an inline float is read as a literal, or not at all"),
         Fields::Vector(f) if inst.entry.src.is_empty() && f.form != VectorForm::Short => Some("no name for this form"),
         Fields::Vector(f) => {
             let wide =
@@ -34,6 +44,19 @@ fn reads_otherwise(inst: &Instruction) -> Option<&'static str> {
         }
         _ => neither(inst),
     }
+}
+
+/// Whether it has an inline float in an operand of which `llvm-mc-22` takes no such: of the packed accumulation of gfx11, and
+/// 1/(2π) of matrices.
+fn of_packed(inst: &Instruction, f: &VectorFields) -> bool {
+    let matrix = inst.entry.dst_kind(0) == OperandKind::Tile;
+    let packed = inst.entry.op == Op::VPkFmacF16 && inst.entry.is(Traits::LONG_DPP.or(Traits::DPP));
+    let inline = |src: &Option<Src>| match src {
+        Some(Src::Float(InlineFloat::InverseTwoPi)) => matrix || packed,
+        Some(Src::Float(_)) => packed,
+        _ => false,
+    };
+    f.srcs.iter().any(inline)
 }
 
 /// Why both tools differ from us.
