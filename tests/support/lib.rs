@@ -181,6 +181,8 @@ impl Tool {
     pub fn output(&self, arguments: &[&str], input: &[u8]) -> Output {
         let started = Command::new(&self.path)
             .args(arguments)
+            // A tool of LLVM that dies takes seconds to name its functions.
+            .env("LLVM_DISABLE_SYMBOLIZATION", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -46,6 +46,8 @@ impl Listing<'_> {
                     VectorForm::Short if suffixed => "_e32",
                     VectorForm::Long if suffixed => "_e64",
                     VectorForm::Sdwa(_) => "_sdwa",
+                    // A comparison is named as in its short form.
+                    VectorForm::Dpp16(_) | VectorForm::Dpp8 { .. } if entry.format == Format::Vopc => "",
                     VectorForm::Dpp16(_) | VectorForm::Dpp8 { .. } => "_dpp",
                     VectorForm::LongDpp16(_) | VectorForm::LongDpp8 { .. } => "_e64_dpp",
                     _ => "",

@@ -58,7 +58,12 @@ impl Listing<'_> {
             let sources = entry.src.len();
             // A tied destination is listed as a source too.
             let tied = usize::from(entry.is(Traits::HALVES) && entry.is(Traits::TIED));
-            let count = if entry.is(Traits::SCALAR_REST) { 2 } else { sources + 1 + tied };
+            // The result of a comparison is none that has halves, and only listed with the long form of `v_cmp`.
+            let no_result = entry.format == Format::Vopc && (f.dst.is_none() || f.form.is_dpp());
+            let count = match () {
+                () if entry.is(Traits::SCALAR_REST) || no_result => 2,
+                () => sources + 1 + tied,
+            };
             let bit = |i: usize| f.mods.op_sel >> if i >= sources { 3 } else { i } & 1;
             let list: Vec<String> = (0..count).map(|i| bit(i).to_string()).collect();
             let _ = write!(self.tail, " op_sel:[{}]", list.join(","));

@@ -7,25 +7,25 @@ use std::collections::BTreeMap;
 /// One answer per line of input: the output, or the error.
 pub(super) type Answers = Vec<Result<String, String>>;
 
+/// The tool did not end by itself.
+#[derive(Debug)]
+struct Died;
+
 fn run(
     judge: &Judge,
     test: &str,
     wave: WaveSize,
     args: &[&str],
     lines: &[String],
-) -> Option<(String, BTreeMap<usize, String>)> {
+) -> Option<Result<(String, BTreeMap<usize, String>), Died>> {
     let tool = support::tool(test, judge.tool)?;
     let gpu = format!("-mcpu={}", judge.gpu);
     let attributes = format!("-mattr=+wavefrontsize{},-wavefrontsize{}", wave.lanes(), 96 - wave.lanes());
     let all: Vec<&str> = ["-arch=amdgcn", &gpu, &attributes].into_iter().chain(args.iter().copied()).collect();
-    if let Ok(d) = std::env::var("DBG11") {
-        std::fs::write(
-            format!("{d}/{}-{}-{}.txt", judge.gpu, wave.lanes(), args[0].trim_start_matches('-')),
-            lines.join("\n"),
-        )
-        .unwrap();
-    }
     let output = tool.output(&all, lines.join("\n").as_bytes());
+    if output.status.code().is_none() {
+        return Some(Err(Died));
+    }
     let said = String::from_utf8(output.stderr).expect("text");
     let complaints = said.lines().filter_map(|line| {
         let (number, rest) = line.strip_prefix("<stdin>:")?.split_once(':')?;
@@ -35,7 +35,7 @@ fn run(
         refused.then(|| Some((number.parse::<usize>().ok()? - 1, what.to_owned())))?
     });
     let complaints = complaints.collect();
-    Some((String::from_utf8(output.stdout).expect("text"), complaints))
+    Some(Ok((String::from_utf8(output.stdout).expect("text"), complaints)))
 }
 
 /// Assigns outputs in order to the lines without a complaint.
@@ -51,14 +51,33 @@ fn answers(count: usize, mut outputs: impl Iterator<Item = String>, complaints: 
 
 /// The bytes of each line of assembler text, as `[0x..,0x..]`.
 pub(super) fn assemble(judge: &Judge, test: &str, wave: WaveSize, texts: &[String]) -> Option<Answers> {
-    let (output, complaints) = run(judge, test, wave, &["-show-encoding"], texts)?;
+    let (output, complaints) = run(judge, test, wave, &["-show-encoding"], texts)?.expect("the assembler lives");
     let encodings = output.lines().filter_map(|line| line.split("encoding: ").nth(1)).map(str::to_owned);
     Some(answers(texts.len(), encodings, &complaints))
 }
 
+/// What is said of a block of bytes of which the disassembler dies.
+pub(super) const DIES: &str = "the disassembler dies of it";
+
 /// The text of each block of bytes.
 pub(super) fn listings(judge: &Judge, test: &str, wave: WaveSize, blocks: &[String]) -> Option<Answers> {
-    let (output, complaints) = run(judge, test, wave, &["--disassemble"], blocks)?;
+    // As few of them as are fast are tried again if the tool dies.
+    let parts = blocks.chunks(2000).map(|part| listings_of(judge, test, wave, part));
+    parts.collect::<Option<Vec<Answers>>>().map(|all| all.concat())
+}
+
+fn listings_of(judge: &Judge, test: &str, wave: WaveSize, blocks: &[String]) -> Option<Answers> {
+    let (output, complaints) = match run(judge, test, wave, &["--disassemble"], blocks)? {
+        Ok(said) => said,
+        Err(Died) if blocks.len() < 2 => return Some(blocks.iter().map(|_| Err(DIES.to_owned())).collect()),
+        Err(Died) => {
+            // The others are answered without it.
+            let (first, rest) = blocks.split_at(blocks.len() / 2);
+            let mut all = listings_of(judge, test, wave, first)?;
+            all.extend(listings_of(judge, test, wave, rest)?);
+            return Some(all);
+        }
+    };
     let lines = output.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('.'));
     // Lists of image addresses come after two blanks.
     let texts = lines.map(|line| line.split(" ;").next().unwrap_or("").trim().replace("  ", " "));

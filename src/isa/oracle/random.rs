@@ -200,12 +200,7 @@ fn forms(random: &mut Random, entry: &OpcodeRow) -> Vec<VectorForm> {
         bank_mask: random.below(16) as u8,
         row_mask: random.below(16) as u8,
     };
-    // `llvm-mc-22` crashes on these lanes with some 16-bit operations.
-    let mut octet = || match random.bits() & 0xff_ffff {
-        0xff => 0xfe,
-        lanes => lanes,
-    };
-    let (first, second) = (octet(), octet());
+    let (first, second) = (random.bits() & 0xff_ffff, random.bits() & 0xff_ffff);
     let lanes = VectorForm::Dpp8 { lanes: first, fi: random.chance(2) };
     let fi = random.chance(2);
     let all = [

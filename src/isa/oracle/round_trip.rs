@@ -3,7 +3,7 @@
 use super::random::{Random, instructions};
 use super::{JUDGES, Judge, llvm};
 use crate::instruction::{Fields, VectorFields, VectorForm};
-use crate::{Format, InlineFloat, Instruction, Op, OpcodeRow, OperandKind, Src, Traits, disassemble, encode};
+use crate::{Format, InlineFloat, Instruction, Op, OpcodeRow, OperandKind, Src, disassemble, encode};
 use dovetail_base::target::WaveSize;
 use std::collections::BTreeMap;
 
@@ -13,28 +13,22 @@ const ROUNDS: u64 = 12;
 /// Mnemonics that `llvm-mc` does not accept, with reasons.
 const NOT_TAKEN: &[(&str, &str)] = &[];
 
-/// Tests of a float's class.
-const CLASSES: [Op; 4] = [Op::VCmpClassF16, Op::VCmpClassF32, Op::VCmpxClassF16, Op::VCmpxClassF32];
-
 /// Why the disassembler prints an instruction differently from how the assembler reads it.
 fn says_otherwise(inst: &Instruction) -> Option<&'static str> {
     match &inst.fields {
         Fields::Ds(_) if inst.entry.op == Op::DsSwizzleB32 => Some("the pattern is spelled out"),
-        Fields::Vector(f) if CLASSES.contains(&inst.entry.op) && f.form.is_dpp() && !f.form.is_long() => {
-            Some("the name is that of the other forms")
-        }
         Fields::Scalar(_) if inst.entry.op == Op::SWaitcntDepctr => Some("the fields are spelled out"),
         _ => neither(inst),
     }
 }
 
 /// Why the assembler reads an instruction differently from how the disassembler prints it.
-fn reads_otherwise(inst: &Instruction) -> Option<&'static str> {
+fn reads_otherwise(judge: &Judge, inst: &Instruction) -> Option<&'static str> {
     match &inst.fields {
         Fields::Scalar(f) if inst.entry.format == Format::Sopc && inst.entry.src_kind(0) == OperandKind::F16 => {
             f.srcs.iter().any(|src| matches!(src, Some(Src::Float(_)))).then_some("a constant is spelled as its bits")
         }
-        Fields::Vector(f) if of_packed(inst, f) => Some("an inline float is read as a literal, or not at all"),
+        Fields::Vector(f) if of_packed(judge, inst, f) => Some("an inline float is read as a literal, or not at all"),
         Fields::Vector(f) if inst.entry.src.is_empty() && f.form != VectorForm::Short => Some("no name for this form"),
         Fields::Vector(f) => {
             let wide =
@@ -48,9 +42,9 @@ fn reads_otherwise(inst: &Instruction) -> Option<&'static str> {
 
 /// Whether it has an inline float in an operand of which `llvm-mc-22` takes no such: of the packed accumulation of gfx11, and
 /// 1/(2π) of matrices.
-fn of_packed(inst: &Instruction, f: &VectorFields) -> bool {
+fn of_packed(judge: &Judge, inst: &Instruction, f: &VectorFields) -> bool {
     let matrix = inst.entry.dst_kind(0) == OperandKind::Tile;
-    let packed = inst.entry.op == Op::VPkFmacF16 && inst.entry.is(Traits::LONG_DPP.or(Traits::DPP));
+    let packed = inst.entry.op == Op::VPkFmacF16 && judge.tool == "llvm-mc-22";
     let inline = |src: &Option<Src>| match src {
         Some(Src::Float(InlineFloat::InverseTwoPi)) => matrix || packed,
         Some(Src::Float(_)) => packed,
@@ -121,19 +115,23 @@ impl Wrong {
 
 #[test]
 fn the_disassembler_says_what_we_print() {
-    let mut wrong = Wrong::default();
+    let (mut wrong, mut died) = (Wrong::default(), 0);
     for (judge, wave) in cases() {
         let insts = samples(judge, wave);
         let blocks: Vec<String> = insts.iter().map(|inst| llvm::block(&dwords(judge, inst, wave))).collect();
         let answers = llvm::listings(judge, "the_disassembler_says_what_we_print", wave, &blocks);
         for (inst, theirs) in insts.iter().zip(answers.into_iter().flatten()) {
             let ours = inst.text(judge.isa(), wave);
-            if theirs.as_ref() != Ok(&ours) && says_otherwise(inst).is_none() {
+            if theirs.as_ref().is_err_and(|why| why == llvm::DIES) {
+                // `llvm-mc-22`, of some 16-bit operations whose second dword is nearly 0.
+                died += 1;
+            } else if theirs.as_ref() != Ok(&ours) && says_otherwise(inst).is_none() {
                 wrong.add(inst, format!("{} ours:   {ours}\n        theirs: {theirs:?}", judge.gpu));
             }
         }
     }
     wrong.none();
+    assert!(died < 10, "{died}");
 }
 
 #[test]
@@ -145,7 +143,7 @@ fn the_assembler_reads_our_text_as_our_bytes() {
         let answers = llvm::assemble(judge, "the_assembler_reads_our_text_as_our_bytes", wave, &texts);
         for ((inst, text), theirs) in insts.iter().zip(texts).zip(answers.into_iter().flatten()) {
             let ours = llvm::block(&dwords(judge, inst, wave));
-            if theirs.as_ref() != Ok(&ours) && reads_otherwise(inst).is_none() {
+            if theirs.as_ref() != Ok(&ours) && reads_otherwise(judge, inst).is_none() {
                 wrong.add(inst, format!("{} {text}\n  ours:   {ours}\n  theirs: {theirs:?}", judge.gpu));
             }
         }
