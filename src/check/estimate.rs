@@ -131,6 +131,7 @@ impl State {
             CountedAccess::None | CountedAccess::Export(_) | CountedAccess::VectorStore | CountedAccess::FlatStore => {
                 self.finish(&effects.writes, self.now + u64::from(result(latency)));
             }
+            CountedAccess::LdsDirect => self.finish(&effects.writes, done),
             CountedAccess::VectorLoad(_) => self.vm.push_back(done.max(self.vm.back().copied().unwrap_or(0))),
             CountedAccess::FlatLoad => self.vm.push_back(done),
             CountedAccess::ScalarMemory | CountedAccess::Lds | CountedAccess::Gds | CountedAccess::Message => {

@@ -189,6 +189,7 @@ impl Flow for Outstanding {
             }
             CountedAccess::FlatStore => self.lgkm.issue(step.at, kind::FLAT, &none),
             CountedAccess::Lds => self.lgkm.issue(step.at, kind::LDS, &effects.writes),
+            CountedAccess::LdsDirect => self.exp.issue(step.at, kind::LDS, &effects.writes),
             CountedAccess::Gds => {
                 self.lgkm.issue(step.at, kind::GDS, &effects.writes);
                 self.exp.issue(step.at, kind::GDS, &effects.reads.vector_part());

@@ -7,6 +7,7 @@ use super::block::{self, Compression};
 use super::mode::{Round, from_f16, power, to_f16};
 use dovetail_abi::formats::Number;
 use dovetail_base::error::{Error, Result};
+use dovetail_base::target::Gpu;
 use dovetail_isa::BufferFormat;
 
 /// A data format.
@@ -27,8 +28,9 @@ impl DataFormat {
 
     /// The format of a buffer format number.
     pub fn of_buffer(format: BufferFormat) -> Option<Self> {
-        let (layout, number) = format.names()?;
-        Self::parse(layout, number)
+        // All GPUs that are emulated have the same numbers.
+        let (layout, number) = format.names(Gpu::default().facts().buffer_layouts)?;
+        Self::parse(&layout, number)
     }
 
     /// The format of an image format number: a buffer format, or an image-only one.

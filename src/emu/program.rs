@@ -85,8 +85,8 @@ impl Class {
             Fields::Scalar(_) if control::resolve(inst.entry.op).is_some() => Self::Control,
             Fields::Scalar(_) => Self::Salu,
             Fields::Smem(_) => Self::Smem,
-            Fields::Vector(_) => Self::Valu,
-            Fields::Interp(_) => Self::Interp,
+            Fields::Vector(_) | Fields::Dual(_) => Self::Valu,
+            Fields::Interp(_) | Fields::LdsDirect(_) => Self::Interp,
             Fields::Ds(_) => Self::Ds,
             Fields::Flat(_) => Self::Flat,
             Fields::Buffer(_) => Self::Buffer,
@@ -110,6 +110,7 @@ impl Step {
             Fields::Ds(_) => lds::resolve(inst.entry).map(Run::Ds),
             Fields::Image(_) => image::resolve(inst.entry).map(Run::Image),
             Fields::Smem(_) | Fields::Interp(_) | Fields::Export(_) => Some(Run::Only),
+            Fields::Dual(_) | Fields::LdsDirect(_) => None,
         };
         let class = Class::of(&inst);
         let run = run.unwrap_or(Run::Unknown);

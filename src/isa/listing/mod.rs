@@ -99,13 +99,25 @@ impl Listing<'_> {
         Scalars(s, kind.registers_in(self.wave)).to_string()
     }
 
+    /// Whether floats of this kind are listed with all digits of a double.
+    fn is_wide(&self, kind: OperandKind) -> bool {
+        match kind {
+            OperandKind::F64 | OperandKind::B64 => true,
+            OperandKind::Tile => self.wave == WaveSize::W32,
+            _ => false,
+        }
+    }
+
+    /// Whether inline floats of halves are listed as their bits.
+    fn spells_bits(&self) -> bool {
+        self.inst.entry.format == Format::Sopc || self.inst.entry.op == Op::VCndmaskB16
+    }
+
     fn source(&self, src: Src, kind: OperandKind) -> String {
         match src {
             Src::Scalar(s) => self.scalar_register(s, kind),
             Src::Vgpr(v) => Vgprs(v, kind.registers_in(self.wave)).to_string(),
-            Src::Float(InlineFloat::InverseTwoPi) if matches!(kind, OperandKind::F64 | OperandKind::B64) => {
-                "0.15915494309189532".to_owned()
-            }
+            Src::Float(InlineFloat::InverseTwoPi) if self.is_wide(kind) => "0.15915494309189532".to_owned(),
             // As a pair it is extended by zeros, or is the high half of a float: most inline forms are other numbers.
             Src::Literal(bits) if kind == OperandKind::F64 || kind == OperandKind::B64 && bits > 64 => {
                 format!("{bits:#x}")
@@ -113,9 +125,7 @@ impl Listing<'_> {
             // LLVM prints a literal that has an inline form in that form.
             Src::Literal(bits) if !kind.is_half() => Src::from_bits(bits).to_string(),
             Src::Literal(bits) => format!("{:#x}", bits & 0xffff),
-            Src::Float(float)
-                if kind == OperandKind::B16 || kind == OperandKind::F16 && self.inst.entry.format == Format::Sopc =>
-            {
+            Src::Float(float) if kind == OperandKind::B16 || kind == OperandKind::F16 && self.spells_bits() => {
                 format!("{:#x}", float.half_bits())
             }
             _ => src.to_string(),

@@ -51,24 +51,16 @@ impl Listing<'_> {
             }
             self.push(text);
         }
-        if packed {
-            self.packed_modifiers(f, mixed);
-        } else if f.mods.op_sel != 0 && f.form.is_long() && self.lists_halves() {
-            // The destination's bit is last, except where the bits mean something else.
-            let sources = entry.src.len();
-            // A tied destination is listed as a source too.
-            let tied = usize::from(entry.is(Traits::HALVES) && entry.is(Traits::TIED));
-            // The result of a comparison is none that has halves, and only listed with the long form of `v_cmp`.
-            let no_result = entry.format == Format::Vopc && (f.dst.is_none() || f.form.is_dpp());
-            let count = match () {
-                () if entry.is(Traits::SCALAR_REST) || no_result => 2,
-                () => sources + 1 + tied,
-            };
-            let bit = |i: usize| f.mods.op_sel >> if i >= sources { 3 } else { i } & 1;
-            let list: Vec<String> = (0..count).map(|i| bit(i).to_string()).collect();
-            let _ = write!(self.tail, " op_sel:[{}]", list.join(","));
+        let interp = entry.format == Format::Vinterp;
+        match () {
+            () if packed => self.packed_modifiers(f, mixed),
+            () if !interp => self.halves(f),
+            () => {}
         }
         self.tail(&[(f.mods.clamp, "clamp")]);
+        if interp {
+            self.halves(f);
+        }
         self.multiplier(f.mods.omod);
         self.form(f);
     }
@@ -83,9 +75,21 @@ impl Listing<'_> {
         }
     }
 
-    /// Whether the halves that are chosen are also listed.
-    fn lists_halves(&self) -> bool {
-        self.inst.entry.format != Format::Vinterp && self.inst.entry.op != Op::VCndmaskB16
+    /// The halves that are chosen, where they are listed.
+    fn halves(&mut self, f: &VectorFields) {
+        let entry = self.inst.entry;
+        if f.mods.op_sel == 0 || !f.form.is_long() || entry.op == Op::VCndmaskB16 {
+            return;
+        }
+        // The result of a comparison has no halves, and is listed with the long form of `v_cmp` only.
+        let no_result = entry.format == Format::Vopc && (f.dst.is_none() || f.form.is_dpp());
+        let lanes = entry.is(Traits::SCALAR_REST) || no_result;
+        // A tied destination is a source too, of which no half is chosen.
+        let tied = usize::from(entry.is(Traits::HALVES) && entry.is(Traits::TIED));
+        let sources = if lanes { 2 } else { entry.src.len() + tied };
+        let result = (!lanes).then_some(3);
+        let bits = (0..sources).chain(result).map(|bit| (f.mods.op_sel >> bit & 1).to_string());
+        let _ = write!(self.tail, " op_sel:[{}]", bits.collect::<Vec<_>>().join(","));
     }
 
     pub(super) fn dual(&mut self, f: &DualFields) {

@@ -199,7 +199,10 @@ pub(super) fn export(
     for register in &mut data {
         *register = operands.vgpr()?;
     }
-    Ok(Instruction { entry, fields: Fields::Export(ExportFields { target, enabled, data, compr, done, vm }) })
+    Ok(Instruction {
+        entry,
+        fields: Fields::Export(ExportFields { target, enabled, data, compr, done, vm, row: false }),
+    })
 }
 
 /// The only data field of a buffer or image access: the stored data or the result; for an atomic both.

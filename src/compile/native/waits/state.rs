@@ -136,6 +136,7 @@ impl State {
                 self.lgkm.issue(kind::FLAT, none);
             }
             CountedAccess::Lds => self.lgkm.issue(kind::LDS, effects.writes),
+            CountedAccess::LdsDirect => self.exp.issue(kind::LDS, effects.writes),
             CountedAccess::Gds => {
                 self.lgkm.issue(kind::GDS, effects.writes);
                 self.exp.issue(kind::GDS, effects.reads.vector_part());
