@@ -191,8 +191,8 @@ fn upper(s: Scalar) -> Option<Scalar> {
 fn constant(inst: &Instruction, register: Scalar) -> Option<u32> {
     let Fields::Scalar(f) = &inst.fields else { return None };
     match f.srcs {
-        [Some(Src::Scalar(s)), Some(Src::Literal(n))] if s == register && f.dst == Some(register) => Some(n),
-        [Some(Src::Scalar(s)), Some(Src::Int(n))] if s == register && f.dst == Some(register) => {
+        [Some(Src::Scalar(s)), Some(Src::Literal(n)), None] if s == register && f.dst == Some(register) => Some(n),
+        [Some(Src::Scalar(s)), Some(Src::Int(n)), None] if s == register && f.dst == Some(register) => {
             Some(i32::from(n).cast_unsigned())
         }
         _ => None,

@@ -13,7 +13,8 @@ use super::program_names::{self, ProgramNames};
 use super::sampling::SamplingTable;
 use super::tables::{self, ABSENT, long_number};
 use super::{Format, Op, OpcodeRow, Traits};
-use dovetail_base::target::{FamilyFacts, Gpu, InstructionSet, KnownGpu};
+use dovetail_base::error::Result;
+use dovetail_base::target::{Family, FamilyFacts, Gpu, InstructionSet, KnownGpu};
 use std::fmt;
 
 /// No row.
@@ -227,6 +228,14 @@ impl Isa {
     /// The GPUs that have it.
     pub const fn set(&self) -> InstructionSet {
         self.set
+    }
+
+    /// The family of its GPUs.
+    ///
+    /// # Errors
+    /// Unsupported: no code is made for them.
+    pub fn family(&self) -> Result<Family> {
+        self.set.family()
     }
 
     /// The numbers of its GPUs other than those of instructions.

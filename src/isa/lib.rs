@@ -42,6 +42,7 @@ mod cache;
 mod counters;
 mod cycles;
 mod decode;
+mod delay;
 mod effects;
 #[cfg(test)]
 mod effects_oracle;
@@ -75,6 +76,7 @@ pub use cache::{CacheAccess, CacheScope};
 pub use counters::{Counter, WaitCounts, WaitLayout};
 pub use cycles::{is_padding, loop_weight};
 pub use decode::disassemble;
+pub use delay::AluDependence;
 pub use effects::{CountedAccess, Effects, ExportKind, VectorPath};
 pub use encode::{encode, encode_all};
 pub use export::{ExpSources, ExpTarget};

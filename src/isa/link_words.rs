@@ -290,4 +290,28 @@ mod tests {
         assert_eq!(WORDS.chosen(choice, true), Some(word(Op::SMovB32, &[a])));
         assert_eq!(WORDS.chosen(choice, false), Some(word(Op::SMovB32, &[b])));
     }
+
+    #[test]
+    fn gfx11_has_other_words_and_the_same_loads() {
+        let isa = Isa::of_known("gfx1100".parse().expect("known"));
+        let words = &isa.words;
+        assert_eq!((words.nop, words.branch, words.code_end), (0xbf80_0000, 0xbfa0_0000, 0xbf9f_0000));
+        let encoded = |inst: Instruction| -> Vec<u32> {
+            let bytes = encode_all(isa, WaveSize::W32, &[inst]).expect("encodes");
+            bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+        };
+        let choice =
+            encoded(Instruction::scalar(isa, Op::SCselectB32, Some(s(9)), &[Src::Scalar(s(3)), Src::Int(0)]))[0];
+        let moved = encoded(Instruction::scalar(isa, Op::SMovB32, Some(s(9)), &[Src::Scalar(s(3))]))[0];
+        assert_eq!((words.chosen(choice, true), words.is_move(moved)), (Some(moved), true));
+        for op in [Op::SCbranchScc0, Op::SCbranchExecnz] {
+            assert_eq!(words.branch_distance(encoded(Instruction::program(isa, op, 0xfffe))[0]), Some(-2));
+        }
+        let load = |base, soffset| {
+            let fields = SmemFields { data: s(8), base: s(base), offset: 0x30, soffset, cache: CachePolicy::default() };
+            let dwords = encoded(Instruction::new(isa, Op::SLoadDwordx4, Fields::Smem(fields)));
+            u64::from(dwords[1]) << 32 | u64::from(dwords[0])
+        };
+        assert_eq!(words.with_table(load(4, Some(s(6))), true), Some(load(6, None)));
+    }
 }

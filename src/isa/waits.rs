@@ -50,4 +50,15 @@ mod tests {
         let beyond = WaitCounts::ANY.at_most(Counter::Vector, 64).at_most(Counter::Export, 7);
         assert_eq!(isa.wait(beyond).count(), 0);
     }
+
+    #[test]
+    fn gfx11_has_the_same_counters_in_another_word() {
+        let isa = Isa::of_known("gfx1100".parse().expect("known"));
+        let counts = WaitCounts::all(Counter::Scalar).at_most(Counter::Vector, 37).at_most(Counter::Store, 5);
+        let made: Vec<Instruction> = isa.wait(counts).collect();
+        assert_eq!(made.iter().filter_map(|inst| isa.waited(inst)).reduce(WaitCounts::and), Some(counts));
+        let mut words = Vec::new();
+        made.iter().for_each(|inst| crate::encode(isa, WaveSize::W32, inst, &mut words).expect("encodes"));
+        assert_eq!(words, [0xbf89_0000 | 37 << 10 | 7, 0xbc7c_0005]);
+    }
 }

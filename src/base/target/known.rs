@@ -2,6 +2,7 @@
 
 use super::{Family, FamilyFacts, Gpu, InstructionSet};
 use crate::error::{Error, Result};
+use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -153,6 +154,13 @@ impl From<Gpu> for KnownGpu {
 impl fmt::Display for KnownGpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+impl Serialize for KnownGpu {
+    /// As its name.
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
     }
 }
 

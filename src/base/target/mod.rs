@@ -86,6 +86,18 @@ pub enum InstructionSet {
 }
 
 impl InstructionSet {
+    /// The family of its GPUs.
+    ///
+    /// # Errors
+    /// Unsupported: no code is made for them.
+    pub fn family(self) -> Result<Family> {
+        match self {
+            Self::Gfx1010 | Self::Gfx1012 | Self::Gfx1013 => Ok(Family::Gfx101),
+            Self::Gfx103 => Ok(Family::Gfx103),
+            Self::Gfx11 | Self::Gfx115 => Err(Error::unsupported(format!("{self:?}"), "Dovetail makes no code for it")),
+        }
+    }
+
     /// The numbers of its GPUs that concern code, which are those of all of them.
     pub const fn facts(self) -> &'static FamilyFacts {
         match self {

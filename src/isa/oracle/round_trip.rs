@@ -157,7 +157,7 @@ fn the_disassembler_says_what_we_print() {
         }
     }
     wrong.none();
-    assert!(died < 10, "{died}");
+    assert!(died < 50, "{died}");
 }
 
 #[test]

@@ -18,9 +18,9 @@ pub(super) fn scalar(
         return Err(Error::bug("a branch that no block ends with"));
     }
     let dst = if entry.dst.is_empty() { None } else { Some(operands.def_scalar()?) };
-    let mut srcs = [None; 2];
-    for (src, kind) in srcs.iter_mut().zip(entry.src) {
-        *src = Some(operands.source(*kind, entry.scalar_source())?);
+    let mut srcs = [None; 3];
+    for (i, (src, kind)) in srcs.iter_mut().zip(entry.src).enumerate() {
+        *src = Some(operands.source(*kind, entry.scalar_source(i))?);
     }
     let imm = match inst.extra {
         Extra::None | Extra::ForRootBuffers => 0,

@@ -13,7 +13,8 @@ use dovetail_isa::instruction::{
 use dovetail_isa::{Format, OpcodeRow, OperandKind, Scalar, Src, Takes, Traits, Vgpr};
 
 /// Operands that a buffer access supports as its scalar offset.
-const SCALAR_OFFSET: Takes = Takes { vector: false, scalar: true, special: false, inline: true, literal: false };
+const SCALAR_OFFSET: Takes =
+    Takes { vector: false, scalar: true, special: false, inline: true, literal: false, low_vgprs: false };
 
 /// SMEM.
 pub(super) fn smem(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut Operands<'_>) -> Result<Instruction> {

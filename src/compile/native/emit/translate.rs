@@ -62,6 +62,9 @@ fn instruction(function: &MachineFunction, op: Op, inst: &MachineInst) -> Result
         Format::Mimg => memory::image(entry, inst, &mut operands),
         Format::Exp => memory::export(entry, inst, &mut operands),
         Format::Vintrp => arithmetic::interp(entry, inst, &mut operands),
+        Format::Vinterp | Format::Ldsdir | Format::Vopd => {
+            Err(Error::unsupported(entry.mnemonic, format!("no code is made in the format {}", entry.format)))
+        }
     }?;
     let open = if inst.extra == Extra::ForRootBuffers { Some(Open::ForRootBuffers) } else { operands.open };
     operands.finish()?;

@@ -35,7 +35,7 @@ fn is_vcc_test(inst: &Instruction, wave: WaveSize) -> bool {
         WaveSize::W64 => Op::SCmpLgU64,
     };
     let Fields::Scalar(f) = &inst.fields else { return false };
-    inst.entry.op == op && f.srcs == [Some(Src::Scalar(Scalar::VccLo)), Some(Src::Int(0))]
+    inst.entry.op == op && f.srcs == [Some(Src::Scalar(Scalar::VccLo)), Some(Src::Int(0)), None]
 }
 
 /// Removes instructions before the end of the program that only change registers, such as those that enable lanes again.
@@ -104,9 +104,10 @@ fn back_at_once(rest: &Instruction, all: &Instruction, code: &Code) -> Option<In
     let (Fields::Scalar(a), Fields::Scalar(b)) = (&rest.fields, &all.fields) else { return None };
     let exec = Some(Scalar::ExecLo);
     let saved = a.srcs[0].filter(|saved| matches!(saved, Src::Scalar(_)))?;
-    let same = b.srcs == [exec.map(Src::Scalar), Some(saved)] || b.srcs == [Some(saved), exec.map(Src::Scalar)];
+    let lanes = exec.map(Src::Scalar);
+    let same = b.srcs == [lanes, Some(saved), None] || b.srcs == [Some(saved), lanes, None];
     let ops = rest.entry.op == andn2 && all.entry.op == or;
-    let fields = ScalarFields { srcs: [Some(saved), None], ..*b };
+    let fields = ScalarFields { srcs: [Some(saved), None, None], ..*b };
     (ops && same && a.dst == exec && b.dst == exec).then(|| Instruction::new(code.isa, mov, Fields::Scalar(fields)))
 }
 
@@ -143,7 +144,7 @@ fn rest_at_once(save: &Instruction, rest: &Instruction, code: &Code) -> Option<I
     };
     let (Fields::Scalar(a), Fields::Scalar(b)) = (&save.fields, &rest.fields) else { return None };
     let saved = a.dst.map(Src::Scalar);
-    let same = b.dst == Some(Scalar::ExecLo) && b.srcs == [saved, a.srcs[0]] && a.srcs[0] != saved;
+    let same = b.dst == Some(Scalar::ExecLo) && b.srcs == [saved, a.srcs[0], None] && a.srcs[0] != saved;
     let fields = ScalarFields { ..*a };
     (save.entry.op == and && rest.entry.op == andn2 && same)
         .then(|| Instruction::new(code.isa, both, Fields::Scalar(fields)))
@@ -176,7 +177,7 @@ fn only_lanes(code: &Code, item: &Item) -> bool {
     {
         let exec = Some(Src::Scalar(Scalar::ExecLo));
         let mask = f.dst.filter(|dst| *dst != Scalar::ExecLo).map(Src::Scalar);
-        return mask.is_some() && (f.srcs == [mask, exec] || f.srcs == [exec, mask]);
+        return mask.is_some() && (f.srcs == [mask, exec, None] || f.srcs == [exec, mask, None]);
     }
     let effects = item.inst.effects(code.wave);
     // A write to one lane happens whichever lanes are active.
