@@ -142,12 +142,7 @@ const GFX11_TABLES: Tables = Tables {
     names: &program_names::GFX11,
 };
 static GFX11: Isa = Isa::new(GFX11_TABLES);
-static GFX115: Isa = Isa::new(Tables {
-    set: InstructionSet::Gfx115,
-    hazards: hazards::GFX115,
-    scalar_beside_lanes: true,
-    ..GFX11_TABLES
-});
+static GFX115: Isa = Isa::new(Tables { set: InstructionSet::Gfx115, scalar_beside_lanes: true, ..GFX11_TABLES });
 
 impl Isa {
     const fn new(of: Tables) -> Self {

@@ -42,7 +42,9 @@ impl<'a> Seen<'a> {
                 let reads = |register| self.effects().reads.contains(register);
                 !vector && (reads(Register::EXEC) || reads(Register::EXEC_HI))
             }
-            Event::Permlane => matches!(entry.op, Op::VPermlane16B32 | Op::VPermlanex16B32),
+            Event::Permlane => {
+                matches!(entry.op, Op::VPermlane16B32 | Op::VPermlanex16B32 | Op::VPermlane64B32)
+            }
             Event::Scalar => matches!(fields, Fields::Scalar(_) | Fields::Smem(_)),
             // A wait has a register, and no result. A result that goes nowhere is one too.
             Event::ScalarResult => match fields {

@@ -2,6 +2,7 @@
 
 mod llvm;
 mod random;
+mod recorded;
 mod refusals;
 mod round_trip;
 

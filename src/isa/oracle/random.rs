@@ -484,32 +484,60 @@ fn lds_direct_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
 
 /// A dual instruction with this operation in either half.
 fn dual(random: &mut Random, isa: &'static Isa, entry: &'static OpcodeRow) -> Instruction {
-    let rows: Vec<&'static OpcodeRow> = isa.rows().filter(|row| row.format == Format::Vopd).collect();
     loop {
-        let other = rows[random.below(rows.len() as u32) as usize];
+        let other = dual_row(random, isa);
         let second = entry.is(Traits::SECOND_HALF) || random.chance(2);
         let (first, second) = if second { (other, entry) } else { (entry, other) };
-        let takes = Takes { vector: true, ..first.vector_source(&VectorForm::Short, 0) };
-        let constant = [first, second].iter().any(|row| row.is(Traits::CONSTANT_SECOND.or(Traits::CONSTANT_THIRD)));
-        let bits = literal(random, OperandKind::B32);
-        let mut src0 = [first, second].map(|row| match source(random, isa, takes, row.src_kind(0), WaveSize::W32) {
-            Src::Literal(_) => bits,
-            src => src,
-        });
-        // Inline floats of a half's two halves are the tool's matter.
-        if first.src_kind(0) == OperandKind::PF16 || second.src_kind(0) == OperandKind::PF16 {
-            src0 = [0, 1].map(|_| Src::Vgpr(random.vgpr(1)));
+        if first.is(Traits::SECOND_HALF) {
+            continue;
         }
-        let src1 = [first, second].map(|row| if row.src.len() > 1 { random.vgpr(1) } else { Vgpr(0) });
-        let constant = match bits {
-            Src::Literal(bits) if constant => Some(bits),
-            _ => None,
-        };
-        let fields = DualFields { second, dst: [random.vgpr(1), random.vgpr(1)], src0, src1, constant };
-        if !first.is(Traits::SECOND_HALF) && fields.conflict(first).is_none() {
-            return Instruction { entry: first, fields: Fields::Dual(fields) };
+        let inst = halves(random, isa, first, second);
+        if matches!(&inst.fields, Fields::Dual(f) if f.conflict(first).is_none()) {
+            return inst;
         }
     }
+}
+
+fn dual_row(random: &mut Random, isa: &'static Isa) -> &'static OpcodeRow {
+    let rows: Vec<&'static OpcodeRow> = isa.rows().filter(|row| row.format == Format::Vopd).collect();
+    rows[random.below(rows.len() as u32) as usize]
+}
+
+/// Two halves that may be in conflict.
+pub(super) fn any_dual(random: &mut Random, isa: &'static Isa) -> Instruction {
+    loop {
+        let (first, second) = (dual_row(random, isa), dual_row(random, isa));
+        if !first.is(Traits::SECOND_HALF) {
+            return halves(random, isa, first, second);
+        }
+    }
+}
+
+fn halves(
+    random: &mut Random,
+    isa: &'static Isa,
+    first: &'static OpcodeRow,
+    second: &'static OpcodeRow,
+) -> Instruction {
+    let rows = [first, second];
+    let takes = first.vector_source(&VectorForm::Short, 0);
+    let constant = rows.iter().any(|row| row.is(Traits::CONSTANT_SECOND.or(Traits::CONSTANT_THIRD)));
+    let bits = literal(random, OperandKind::B32);
+    let mut src0 = rows.map(|row| match source(random, isa, takes, row.src_kind(0), WaveSize::W32) {
+        Src::Literal(_) => bits,
+        src => src,
+    });
+    // Inline constants of packed halves are the tool's matter.
+    if rows.iter().any(|row| row.src_kind(0) == OperandKind::PF16) {
+        src0 = [0, 1].map(|_| Src::Vgpr(random.vgpr(1)));
+    }
+    let src1 = rows.map(|row| if row.src.len() > 1 { random.vgpr(1) } else { Vgpr(0) });
+    let constant = match bits {
+        Src::Literal(bits) if constant => Some(bits),
+        _ => None,
+    };
+    let fields = DualFields { second, dst: [random.vgpr(1), random.vgpr(1)], src0, src1, constant };
+    Instruction { entry: first, fields: Fields::Dual(fields) }
 }
 
 /// One instruction in each form of an operation.

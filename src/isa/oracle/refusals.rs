@@ -109,3 +109,78 @@ fn a_mask_of_64_lanes_is_a_pair() {
     assert!(encode(GFX, WaveSize::W32, &odd, &mut Vec::new()).is_ok());
     assert!(refused(&odd).contains("no group of 2 registers begins at s5"));
 }
+
+/// An instruction of gfx11, and what is said of it.
+fn refused_by_gfx11(gpu: &str, wave: WaveSize, inst: &Instruction) -> String {
+    let isa = Isa::of_known(gpu.parse().expect("known"));
+    encode(isa, wave, inst, &mut Vec::new()).map_or_else(|e| e.to_string(), |()| String::new())
+}
+
+#[test]
+fn what_gfx11_cannot_execute_is_refused_by_name() {
+    let isa = Isa::of_known("gfx1100".parse().expect("known"));
+    let v: Src = Vgpr(1).into();
+    let half = Instruction::vector(isa, Op::VAddF16, Vgpr(0), &[v, v]);
+    let add = Instruction::vector(isa, Op::VAddF32, Vgpr(0), &[v, v]);
+    let lanes = VectorForm::LongDpp8 { lanes: 0, fi: false };
+    let sources = ExpSources::Full([Some(Vgpr(0)), None, None, None]);
+    let export = |target| Instruction::export(isa, target, sources, true, false).expect("a target");
+    let ray = Addresses::new(&[Vgpr(0); 11]);
+    let mut image = ImageFields {
+        data: Vgpr(0),
+        addresses: ray,
+        nsa: true,
+        resource: s(0),
+        sampler: s(0),
+        dim: 0,
+        dmask: 15,
+        unorm: true,
+        r128: true,
+        a16: false,
+        d16: false,
+        tfe: false,
+        lwe: false,
+        cache: CachePolicy::default(),
+    };
+    let scattered = Instruction::new(isa, Op::ImageBvhIntersectRay, Fields::Image(image));
+    image.addresses = Addresses::grouped(&[(Vgpr(0), 1), (Vgpr(9), 1), (Vgpr(20), 3), (Vgpr(30), 3), (Vgpr(40), 3)]);
+    let grouped = Instruction::new(isa, Op::ImageBvhIntersectRay, Fields::Image(image));
+    let scalar = |src| Instruction::scalar(isa, Op::SMovB32, Some(s(0)), &[src]);
+    let wide = with!(add, Vector, form = lanes);
+    let beside = with!(wide, Vector, srcs = [Some(v), Some(Src::Scalar(s(3))), None]);
+    let cases = [
+        (with!(half, Vector, dst = Some(VectorDst::Vgpr(Vgpr(128)))), "result: v128 has no place"),
+        (with!(half, Vector, srcs = [Some(Vgpr(128).into()), Some(v), None]), "source 0: v128 has no place"),
+        (
+            with!(with!(half, Vector, mods.op_sel = 1), Vector, srcs = [Some(Src::Int(1)), Some(v), None]),
+            "source 0 is no",
+        ),
+        (with!(half, Vector, mods.op_sel = 4), "modifier op_sel"),
+        (with!(add, Vector, mods.op_sel = 1), "modifier op_sel"),
+        (beside, "source 1: a VGPR beside"),
+        (
+            with!(
+                add,
+                Vector,
+                form = VectorForm::Sdwa(Sdwa { dst_sel: 6, dst_unused: 0, src_sel: [6; 2], sext: [false; 2] })
+            ),
+            "no such one",
+        ),
+        (export(ExpTarget::Null), "no export target 9"),
+        (export(ExpTarget::Param(0)), "no export target 32"),
+        (with!(export(ExpTarget::Mrt(0)), Export, compr = true), "compr"),
+        (scattered, "have to follow one another"),
+        (scalar(Src::Special(Special::Vccz)), "no inline constant"),
+        (Instruction { entry: isa.row(Op::SAddF32), ..scalar(v) }, "no such operation"),
+        (Instruction { entry: isa.row(Op::SMemtime), ..add }, "no such operation"),
+    ];
+    for (inst, why) in cases {
+        let said = refused_by_gfx11("gfx1100", WaveSize::W64, &inst);
+        assert!(said.contains(why), "{}: `{said}`, not `{why}`", inst.text(isa, WaveSize::W64));
+    }
+    for good in [half, wide, export(ExpTarget::DualSource(1)), grouped] {
+        assert_eq!(refused_by_gfx11("gfx1100", WaveSize::W64, &good), "");
+    }
+    // gfx11.5 reads a scalar register beside a source from other lanes.
+    assert_eq!(refused_by_gfx11("gfx1150", WaveSize::W64, &beside), "");
+}

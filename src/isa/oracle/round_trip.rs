@@ -1,6 +1,6 @@
 //! Every row in every form: encoded to bytes, disassembled to text, and assembled back.
 
-use super::random::{Random, instructions};
+use super::random::{Random, any_dual, instructions};
 use super::{JUDGES, Judge, llvm};
 use crate::instruction::{Fields, VectorFields, VectorForm};
 use crate::{Format, InlineFloat, Instruction, Op, OpcodeRow, OperandKind, Src, Traits, disassemble, encode};
@@ -189,4 +189,24 @@ fn every_row_is_tried() {
         assert!(unseen.is_empty(), "{unseen:?}");
     }
     assert!(NOT_TAKEN.iter().all(|(_, why)| !why.is_empty()));
+}
+
+/// Pairs of halves with random operands: the assembler takes those that we take, and no others.
+#[test]
+fn halves_in_conflict_are_those_that_the_assembler_refuses() {
+    let test = "halves_in_conflict_are_those_that_the_assembler_refuses";
+    for judge in JUDGES.iter().filter(|judge| judge.isa().has(Op::VDualMovB32)) {
+        let mut random = Random(0x0123_4567_89ab_cdef);
+        let pairs: Vec<Instruction> = (0..4000).map(|_| any_dual(&mut random, judge.isa())).collect();
+        let texts: Vec<String> = pairs.iter().map(|inst| inst.text(judge.isa(), WaveSize::W32)).collect();
+        let Some(answers) = llvm::assemble(judge, test, WaveSize::W32, &texts) else { continue };
+        let mut taken = 0;
+        for ((inst, text), theirs) in pairs.iter().zip(texts).zip(answers) {
+            let Fields::Dual(f) = &inst.fields else { continue };
+            let ours = f.conflict(inst.entry);
+            taken += usize::from(ours.is_none());
+            assert_eq!(ours.is_none(), theirs.is_ok(), "{text}: {ours:?}, {theirs:?}");
+        }
+        assert!((400..3600).contains(&taken), "{taken}");
+    }
 }
