@@ -2,6 +2,7 @@
 
 use crate::command::{LINK, dovetail, folder, good, refused};
 use dovetail::target::Gpu;
+use dovetail_testing as support;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -73,4 +74,55 @@ fn other_bits_of_the_flags_do_not_hide_the_gpu() {
     fs::write(dir.path().join("p.elf"), elf).expect("an ELF");
     let listing = good(dir.path(), &["inspect", "p.elf"]);
     assert!(listing.contains("for gfx1033") && listing.contains("s_endpgm"), "{listing}");
+}
+
+/// LLVM IR of a pixel shader.
+const PIXELS: &str = "
+define amdgpu_ps <4 x float> @_amdgpu_ps_main(float inreg %i, <2 x float> %ij, i32 inreg %m, half %h) {
+  %a = extractelement <2 x float> %ij, i32 0
+  %b = extractelement <2 x float> %ij, i32 1
+  %p = call float @llvm.amdgcn.lds.param.load(i32 0, i32 0, i32 %m)
+  %p1 = call float @llvm.amdgcn.interp.inreg.p10(float %p, float %a, float %p)
+  %p2 = call float @llvm.amdgcn.interp.inreg.p2(float %p, float %b, float %p1)
+  %hh = fadd half %h, %h
+  %hf = fpext half %hh to float
+  %s = call float @llvm.sqrt.f32(float %a)
+  %r0 = insertelement <4 x float> poison, float %p2, i32 0
+  %r1 = insertelement <4 x float> %r0, float %hf, i32 1
+  %r2 = insertelement <4 x float> %r1, float %s, i32 2
+  %r3 = insertelement <4 x float> %r2, float %i, i32 3
+  ret <4 x float> %r3
+}
+declare float @llvm.amdgcn.lds.param.load(i32, i32, i32)
+declare float @llvm.amdgcn.interp.inreg.p10(float, float, float)
+declare float @llvm.amdgcn.interp.inreg.p2(float, float, float)
+declare float @llvm.sqrt.f32(float)
+";
+
+#[test]
+fn code_of_a_gpu_that_is_no_target_is_listed_and_nothing_else_is_done() {
+    let dir = folder();
+    let out = dovetail(dir.path(), &["populate", "ui.vert.spv", "--cache", "c", "--target", "gfx1100"]);
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(!out.status.success() && said.contains("gfx1100") && said.contains("no code generator"), "{said}");
+    assert!(!dir.path().join("c").exists(), "nothing is done for it");
+    let test = "code_of_a_gpu_that_is_no_target_is_listed_and_nothing_else_is_done";
+    let Some(llc) = support::tool(test, "llc-22") else { return };
+    for gpu in ["gfx1100", "gfx1103", "gfx1150", "gfx1153"] {
+        let arguments = ["-mtriple=amdgcn", &format!("-mcpu={gpu}"), "-filetype=obj", "-o", "-", "-"];
+        let made = llc.output(&arguments, PIXELS.as_bytes());
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        fs::write(dir.path().join("p.elf"), made.stdout).expect("an ELF");
+        let listing = good(dir.path(), &["inspect", "p.elf"]);
+        for part in
+            [gpu, "lds_param_load v", "v_interp_p10_f32 v", "v_add_f16_e32 v2.l, v2.l, v2.l", "s_delay_alu instid0("]
+        {
+            assert!(listing.contains(part), "{part}: {listing}");
+        }
+        assert!(!listing.contains(".long"), "{listing}");
+        let json = good(dir.path(), &["inspect", "p.elf", "--json", "--no-code"]);
+        assert!(json.contains(&format!("\"{gpu}\"")), "{json}");
+        let out = dovetail(dir.path(), &["verify", "--code", "p.elf"]);
+        assert!(!out.status.success(), "{gpu}");
+    }
 }
