@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Op                  an operation, by meaning, the same for all families
-//! Isa::of(gpu)        what a family has
+//! Isa::of(gpu)        what a GPU has (`of_known`: also one whose code is only read)
 //!   ├ tables/         one row per operation: format, number, operands, latency class, traits
 //!   └ layout/         the fields of each format
 //! Instruction { entry, fields }       made by build.rs, read by the emulator, the checker, effects()
