@@ -220,11 +220,6 @@ impl Isa {
         }
     }
 
-    /// The GPUs that have it.
-    pub const fn set(&self) -> InstructionSet {
-        self.set
-    }
-
     /// The family of its GPUs.
     ///
     /// # Errors

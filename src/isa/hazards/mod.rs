@@ -55,15 +55,8 @@ const SOURCES_READ: u16 = 0xffe3;
 /// The same for scalar registers that scalar instructions write.
 const SCALARS_WRITTEN: u16 = 0xfffe;
 
-/// A scalar instruction writes registers that a memory access has yet to read, which is done when `counter` is 0.
-const fn vector_memory(first: Event, counter: Counter) -> Hazard {
-    let ended: &[Event] = match counter {
-        Counter::Vector => &[Event::Vector, Event::Drains(Counter::Vector), Event::Clears(!SOURCES_READ)],
-        Counter::Store => &[Event::Vector, Event::Drains(Counter::Store), Event::Clears(!SOURCES_READ)],
-        Counter::Scalar | Counter::Export => {
-            &[Event::Vector, Event::Drains(Counter::Scalar), Event::Clears(!SOURCES_READ)]
-        }
-    };
+/// A scalar instruction writes registers that a memory access has yet to read.
+const fn vector_memory(first: Event, ended: &'static [Event]) -> Hazard {
     Hazard {
         name: "VMEMtoScalarWriteHazards",
         first,
@@ -128,12 +121,12 @@ const PERMLANE: Hazard = Hazard {
 };
 
 /// gfx10.1.
-pub(super) static GFX101: &[Hazard] = &[
+pub(super) const GFX101: &[Hazard] = &[
     DENORM_MODE,
     PERMLANE,
-    vector_memory(Event::VectorLoad, Counter::Vector),
-    vector_memory(Event::VectorStore, Counter::Store),
-    vector_memory(Event::Lds, Counter::Scalar),
+    vector_memory(Event::VectorLoad, &[Event::Vector, Event::Drains(Counter::Vector), Event::Clears(!SOURCES_READ)]),
+    vector_memory(Event::VectorStore, &[Event::Vector, Event::Drains(Counter::Store), Event::Clears(!SOURCES_READ)]),
+    vector_memory(Event::Lds, &[Event::Vector, Event::Drains(Counter::Scalar), Event::Clears(!SOURCES_READ)]),
     Hazard {
         name: "SMEMtoVectorWriteHazards",
         first: Event::ScalarMemory,
@@ -162,12 +155,22 @@ pub(super) static GFX101: &[Hazard] = &[
 ];
 
 /// gfx10.3: the other hazards in LLVM's and Mesa's lists are of gfx10.1 or of gfx11 and later.
-pub(super) static GFX103: &[Hazard] = &[DENORM_MODE];
+pub(super) const GFX103: &[Hazard] = &[DENORM_MODE];
 
 /// gfx11 and gfx11.5, as far as these rows can say it. Not here yet, because they depend on vector registers or on a pair of
 /// earlier instructions: `VALUTransUse` (gfx11), `VALUPartialForwarding`, `VALUMaskWrite`, `LdsDirectVALU`,
 /// `LdsDirectVMEM`, and the priority of exports of gfx11.5. No code is made for these GPUs.
-pub(super) static GFX11: &[Hazard] = &[PERMLANE];
+pub(super) const GFX11: &[Hazard] = &[PERMLANE];
 
 /// The most rows of a family.
-pub(super) const MOST: usize = 16;
+pub(super) const MOST: usize = longest(&[GFX101, GFX103, GFX11]);
+
+const fn longest(families: &[&[Hazard]]) -> usize {
+    match families {
+        [] => 0,
+        [first, rest @ ..] => {
+            let rest = longest(rest);
+            if first.len() > rest { first.len() } else { rest }
+        }
+    }
+}
