@@ -22,6 +22,7 @@ mod masks;
 mod matrix;
 mod matrix_parts;
 mod moved;
+mod narrow;
 mod non_uniform;
 mod pairs;
 mod picture;
