@@ -16,6 +16,7 @@ mod everywhere;
 #[path = "../support/features.rs"]
 mod features;
 mod formats;
+mod iterations;
 #[path = "../support/mask_shapes.rs"]
 mod mask_shapes;
 mod masks;
