@@ -172,11 +172,13 @@ impl Writer<'_> {
         // An arm that is left out, or one that does nothing.
         let has_else = !els.is_empty() || self.rewritten(4);
         let mut to = [yes, if has_else { no } else { merge }];
-        if let ([Stmt::Break | Stmt::Continue], true) = (then, self.rewritten(3)) {
+        // An arm that only leaves may be no block; not of a switch, whose targets are cases or its merge block.
+        let is_exit = matches!(then, [Stmt::Break | Stmt::Continue]) && self.rewritten(3);
+        if is_exit {
             to[0] = if then == [Stmt::Break] { around.break_to } else { around.continue_to };
         }
         let hint = self.hint();
-        let may_switch = !around.breaks_switch || !then.iter().chain(els).any(breaks);
+        let may_switch = !is_exit && (!around.breaks_switch || !then.iter().chain(els).any(breaks));
         if may_switch && self.rewritten(4) {
             let (one, zero) = (self.int(1), self.int(0));
             let number = self.value(Op::Select, self.ids.u32, &[cond, one, zero]);
