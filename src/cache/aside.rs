@@ -32,7 +32,7 @@ impl WriteLock {
         let parent = dir.parent().unwrap_or(dir);
         fs::create_dir_all(parent).at(|| parent.display().to_string())?;
         for folder in [parent, dir] {
-            open_to_all(folder).map_or(Ok(()), Err)?;
+            refuse_open_to_all(folder)?;
         }
         let started = Instant::now();
         loop {
@@ -64,15 +64,19 @@ fn lock_file(path: &Path, folder: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// The reason not to use a folder into which every user may write: its contents could be anybody's.
-pub fn open_to_all(folder: &Path) -> Option<Error> {
+/// Refuses a folder into which every user may write: its contents could be anybody's.
+///
+/// # Errors
+/// Environment: every user may.
+pub fn refuse_open_to_all(folder: &Path) -> Result<()> {
     const OF_OTHERS: u32 = 0o002;
     let is_open = fs::metadata(folder).is_ok_and(|there| there.is_dir() && there.mode() & OF_OTHERS != 0);
-    is_open.then(|| {
+    if is_open {
         let why = "every user may write into this folder, so the code in it could be anybody's: \
             remove that right (chmod o-w), or use another cache directory";
-        Error::environment(why).at(folder.display().to_string())
-    })
+        return Err(Error::environment(why).at(folder.display().to_string()));
+    }
+    Ok(())
 }
 
 /// Error for a lock that was not released in time.

@@ -21,7 +21,7 @@ mod reader;
 mod sled;
 mod store;
 
-pub use aside::open_to_all;
+pub use aside::refuse_open_to_all;
 pub use entry::Payload;
 pub use key::{Key, KeyBuilder};
 pub use kind::StoreKind;

@@ -5,7 +5,7 @@ use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
 use dovetail_base::target::WaveSize;
 use dovetail_isa::instruction::Fields;
-use dovetail_isa::{Format, Hazard, HazardEvent, Isa, Op, Seen, Traits};
+use dovetail_isa::{Format, Hazard, Isa, Op, Seen, Traits};
 use std::collections::BTreeMap;
 
 /// The earlier instructions of a hazard that a later one may still harm.
@@ -31,7 +31,7 @@ struct Since {
 
 impl Flow for Open {
     fn step(&mut self, step: &Step) {
-        let seen = Seen::new(self.isa, self.wave, &step.inst);
+        let seen = self.seen(step);
         let waited = if step.op() == Op::SNop { step.imm().min(15) as u8 + 1 } else { 1 };
         if self.hazard.ended.iter().any(|event| seen.is(*event)) {
             self.begun.clear();
@@ -72,9 +72,13 @@ impl Flow for Open {
 }
 
 impl Open {
+    fn seen<'a>(&self, step: &'a Step) -> Seen<'a> {
+        Seen::new(self.isa, self.wave, &step.inst).with_effects(&step.effects)
+    }
+
     /// The offset of an earlier instruction that this one comes too soon after.
     fn harmed_by(&self, step: &Step) -> Option<u32> {
-        if !Seen::new(self.isa, self.wave, &step.inst).is(self.hazard.second) {
+        if !self.seen(step).is(self.hazard.second) {
             return None;
         }
         let written = step.effects.writes.scalar_bits();
@@ -108,15 +112,14 @@ pub(super) fn check(graph: &Graph, wave: WaveSize, reporter: &mut Reporter<'_>) 
         for (n, step) in steps.iter().enumerate().filter(|(_, step)| step.op() == Op::SClause) {
             let count = usize::from(step.imm() & 63) + 1;
             let inside = steps.iter().skip(n + 1).filter(|s| s.op() != Op::SNop).take(count);
-            let kinds: Vec<Option<u8>> = inside.map(clause_kind).collect();
-            let inside = steps.iter().skip(n + 1).take(count);
-            if !graph.isa.limits.addresses_in_clauses && inside.clone().any(|step| apart(graph.isa, wave, step)) {
+            if !graph.isa.limits.addresses_in_clauses && inside.clone().any(apart) {
                 reporter.add(
                     CodeRule::Clause,
                     step.at,
                     "an image access with separate addresses in a clause".to_owned(),
                 );
             }
+            let kinds: Vec<Option<u8>> = inside.map(clause_kind).collect();
             let whole = kinds.len() == count && kinds.iter().all(|kind| kind.is_some() && Some(kind) == kinds.first());
             if !whole || count > most {
                 reporter.add(CodeRule::Clause, step.at, format!("{count} instructions of one kind have to follow"));
@@ -126,8 +129,8 @@ pub(super) fn check(graph: &Graph, wave: WaveSize, reporter: &mut Reporter<'_>) 
 }
 
 /// Whether it is an image access with separate addresses.
-fn apart(isa: &'static Isa, wave: WaveSize, step: &Step) -> bool {
-    Seen::new(isa, wave, &step.inst).is(HazardEvent::SeparateAddresses)
+fn apart(step: &Step) -> bool {
+    matches!(step.inst.fields, Fields::Image(f) if f.nsa)
 }
 
 /// Kind of clause that an instruction may be in.

@@ -160,11 +160,7 @@ impl<S: 'static> Assembler<S> {
     /// Puts an `s_nop` after a branch. Only code after it moves, so that the branch gets longer.
     fn lengthen(&mut self, at: usize) {
         let after = at + 1;
-        let mut dwords = List::default();
-        dwords.extend_from_slice(&self.dwords[..after]);
-        dwords.push(self.isa.words.nop);
-        dwords.extend_from_slice(&self.dwords[after..]);
-        self.dwords = dwords;
+        self.dwords.insert(after, self.isa.words.nop);
         self.labels.iter_mut().flatten().filter(|place| **place >= after).for_each(|place| *place += 1);
         self.branches.iter_mut().filter(|(place, _)| *place >= after).for_each(|(place, _)| *place += 1);
         let begin = 4 * after as u32;

@@ -161,12 +161,7 @@ impl Isa {
         }
     }
 
-    /// The GPUs that have it.
-    pub const fn set(&self) -> InstructionSet {
-        self.set
-    }
-
-    /// Their generation.
+    /// The generation of the GPUs that have it.
     pub const fn family(&self) -> Family {
         self.set.family()
     }

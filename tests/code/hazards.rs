@@ -125,6 +125,15 @@ fn the_hazards_of_gfx10_1() {
             &["s_nop 0"],
             &[""],
         ),
+        // Nine addresses apart: an instruction of four dwords.
+        (
+            "image_sample_d v2, [v0, v1, v2, v3, v4, v5, v6, v7, v8], s[4:11], s[12:15] dmask:0x1 dim:SQ_RSRC_IMG_3D
+            @ buffer_load_dword v3, off, s[4:7], 0 offset:4
+            s_waitcnt vmcnt(0)
+            s_endpgm",
+            &["s_nop 0", "v_nop"],
+            &[""],
+        ),
     ];
     for (code, ends, does_not) in cases {
         let with = |between: &str, mark: &str| code.replacen('@', &format!("{between}\n{mark}"), 1);

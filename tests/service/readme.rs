@@ -88,7 +88,9 @@ fn a_pack_of_one_machine_is_linked_from_on_another_as_it_is_written() {
     let at = |name: &str| folder.path().join(name);
     let (first, second) = commands.split_once("# 2.").expect("the second machine");
     let made = run(folder.path(), first);
-    assert!(made.contains("\n  for gfx1030, gfx1033, by native "), "{made}");
+    // Which compilers there are depends on how the program was built.
+    let written = made.lines().find(|line| line.starts_with("  for gfx1030, gfx1033, by "));
+    assert!(written.is_some_and(|line| line.contains("native ")), "{made}");
     // The other machine has what was sent to it, and no compiler's cache.
     fs::remove_dir_all(at("farm-cache")).expect("the farm's cache");
     fs::remove_file(at("farm.key")).expect("the secret key");

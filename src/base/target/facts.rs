@@ -29,11 +29,6 @@ pub struct FamilyFacts {
     pub code_line: u32,
     /// The render back ends take colours of one narrow channel in 16 bits (PAL: `rbPlus`, RB+).
     pub narrow_exports: bool,
-    /// A fragment wave can be given which vertex of each quad's primitive is the provoking one
-    /// (SPI_SHADER_PGM_RSRC1_PS.LOAD_PROVOKING_VTX).
-    pub provoking_vertices: bool,
-    /// A fragment may be larger than a pixel, as a vertex shader says (PA_CL_VS_OUT_CNTL.USE_VTX_VRS_RATE).
-    pub shading_rates: bool,
     /// The first position export needs the mask of valid lanes (`vm`): without it a wave without lanes hangs (Mesa,
     /// `ac_nir_export_position`).
     pub masked_positions: bool,
@@ -93,23 +88,13 @@ const GFX103: FamilyFacts = FamilyFacts {
     wave_scratch: 8191 << 10,
     code_line: 64,
     narrow_exports: true,
-    provoking_vertices: true,
-    shading_rates: true,
     masked_positions: false,
     buffer_layouts: GFX10_BUFFER_LAYOUTS,
 };
 
-/// Mesa: half the granule of gfx10.3, 20 waves (`aco_ir.cpp`, `ac_gpu_info.c`), no RB+ (`rbplus_allowed`); the fields that
-/// the register data base lacks for gfx10.1.
-const GFX101: FamilyFacts = FamilyFacts {
-    vgpr_allocation: [8, 4],
-    waves: 20,
-    narrow_exports: false,
-    provoking_vertices: false,
-    shading_rates: false,
-    masked_positions: true,
-    ..GFX103
-};
+/// Mesa: half the granule of gfx10.3, 20 waves (`aco_ir.cpp`, `ac_gpu_info.c`), no RB+ (`rbplus_allowed`).
+const GFX101: FamilyFacts =
+    FamilyFacts { vgpr_allocation: [8, 4], waves: 20, narrow_exports: false, masked_positions: true, ..GFX103 };
 
 impl Family {
     /// Its numbers.

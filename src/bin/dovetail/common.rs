@@ -140,14 +140,19 @@ impl FromStr for Named {
 }
 
 impl TargetArgs {
+    /// The GPUs, in the order in which they are named.
+    fn named(&self) -> impl Iterator<Item = Gpu> {
+        self.targets.iter().flat_map(|named| &named.0).copied()
+    }
+
     /// The GPUs, each once.
     pub fn all(&self) -> Vec<Gpu> {
-        self.targets.iter().flat_map(|named| &named.0).copied().collect::<BTreeSet<_>>().into_iter().collect()
+        self.named().collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The name of a result, with its GPU if there are several.
     pub fn name(&self, name: &str, target: Gpu) -> String {
-        let several = self.targets.iter().flat_map(|named| &named.0).any(|other| *other != target);
+        let several = self.named().any(|other| other != target);
         if several { format!("{name} [{target}]") } else { name.to_owned() }
     }
 }

@@ -3,7 +3,7 @@
 use crate::format::Root;
 use crate::list::{PackList, packs_dir};
 use crate::read::Pack;
-use crate::system::{SYSTEM_PACKS, system_packs};
+use crate::system::{system_folder, system_packs};
 use dovetail_base::error::{Error, Result};
 use dovetail_cache::entry::{self, BadEntry};
 use dovetail_cache::{Cache, Key, Payload, Store, StoreKind};
@@ -26,10 +26,7 @@ pub fn open(dir: &Path, kind: StoreKind) -> Result<Cache> {
     let store = kind.open(dir)?;
     Ok(match kind {
         StoreKind::Memory => Cache::new(store),
-        StoreKind::Lmdb | StoreKind::Sled => {
-            let system = std::env::var_os("DOVETAIL_PACKS").map_or_else(|| SYSTEM_PACKS.into(), PathBuf::from);
-            Cache::new(Box::new(Layers::new(dir, store, Some(system))))
-        }
+        StoreKind::Lmdb | StoreKind::Sled => Cache::new(Box::new(Layers::new(dir, store, Some(system_folder())))),
     })
 }
 
@@ -142,7 +139,7 @@ impl Layers {
     /// What the packs have under a key. A damaged pack hides none below it.
     fn in_packs(&self, key: &Key) -> Result<Option<Payload>> {
         let packs = self.packs();
-        let mut damage = packs.refused.first().cloned();
+        let mut damage = None;
         for pack in &packs.packs {
             match pack.get(key) {
                 Ok(Some(found)) => return Ok(Some(found)),
@@ -155,7 +152,7 @@ impl Layers {
                 }
             }
         }
-        damage.map_or(Ok(None), Err)
+        damage.or_else(|| packs.refused.first().cloned()).map_or(Ok(None), Err)
     }
 }
 
@@ -186,8 +183,7 @@ impl Store for Layers {
             return own;
         }
         let found = match self.in_packs(key) {
-            Ok(None) if self.has_changed() => self.in_packs(key),
-            Err(_) if self.has_changed() => self.in_packs(key),
+            Ok(None) | Err(_) if self.has_changed() => self.in_packs(key),
             found => found,
         };
         match (own, found) {

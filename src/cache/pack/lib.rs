@@ -25,5 +25,5 @@ pub use layers::{Layers, open};
 pub use list::{Listed, PackList, PackStanding, packs_dir};
 pub use merge::{Merged, PackSource, Resolve, merge};
 pub use read::{Pack, PackChecks, PayloadPlace};
-pub use system::{SYSTEM_PACKS, system_packs};
+pub use system::{SYSTEM_PACKS, system_folder, system_packs};
 pub use write::PackWriter;

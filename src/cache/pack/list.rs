@@ -13,7 +13,7 @@
 use crate::format::{PackMeta, Root};
 use dovetail_base::error::{Context, Error, Result};
 use dovetail_base::files;
-use dovetail_cache::open_to_all;
+use dovetail_cache::refuse_open_to_all;
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -118,7 +118,7 @@ impl PackList {
         if !path.exists() {
             return Ok(Self::default());
         }
-        open_to_all(&dir).map_or(Ok(()), Err)?;
+        refuse_open_to_all(&dir)?;
         Self::parse(&files::read_text(&path, MAX_LIST)?).at(|| path.display().to_string())
     }
 
@@ -159,7 +159,7 @@ impl PackList {
         let dir = packs_dir(cache);
         let place = || dir.display().to_string();
         std::fs::create_dir_all(&dir).at(place)?;
-        open_to_all(&dir).map_or(Ok(()), Err)?;
+        refuse_open_to_all(&dir)?;
         let lock = File::options().write(true).create(true).truncate(false).open(dir.join("list.lock")).at(place)?;
         lock.lock().at(place)?;
         let mut list = Self::read(cache)?;

@@ -8,6 +8,11 @@ use std::path::{Path, PathBuf};
 /// The folder of the system's packs.
 pub const SYSTEM_PACKS: &str = "/usr/share/dovetail/packs";
 
+/// The folder of the system's packs: [`SYSTEM_PACKS`], or what `$DOVETAIL_PACKS` says.
+pub fn system_folder() -> PathBuf {
+    std::env::var_os("DOVETAIL_PACKS").map_or_else(|| SYSTEM_PACKS.into(), PathBuf::from)
+}
+
 /// Whether only the superuser can change it.
 fn is_of_system(about: &Metadata) -> bool {
     const OF_GROUP_OR_OTHERS: u32 = 0o022;

@@ -1,9 +1,9 @@
 //! Adds packs to a cache or to the system, removes them, and leaves out those that were withdrawn.
 
-use crate::transport::unpack;
+use crate::transport::{has_compressed_name, unpack};
 use crate::trust::{Trust, signature_path};
 use dovetail_base::error::{Context, Error, Result};
-use dovetail_cache::open_to_all;
+use dovetail_cache::refuse_open_to_all;
 use dovetail_pack::{Listed, Pack, PackList, PackMeta, PackStanding, Root, packs_dir, system_packs};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -63,8 +63,7 @@ impl Checked {
             return Err(Error::malformed(damage).at(place()));
         }
         let beside = [signature_path(from), signature_path(&from.with_extension(""))];
-        let is_compressed = from.extension().is_some_and(|extension| extension == "zst");
-        let beside = beside.into_iter().take(if is_compressed { 2 } else { 1 }).find(|path| path.exists());
+        let beside = beside.into_iter().take(if has_compressed_name(from) { 2 } else { 1 }).find(|path| path.exists());
         match terms.signature.clone().or(beside) {
             Some(signature) => {
                 let signed = trust.check(&checked.path, &signature, done)?;
@@ -126,7 +125,7 @@ fn refuse_older(meta: &PackMeta, root: Root, known: u64, known_root: Root, terms
 pub fn add(from: &Path, cache: &Path, trust: &Trust, terms: &Terms, done: &mut dyn FnMut()) -> Result<Added> {
     let dir = packs_dir(cache);
     std::fs::create_dir_all(&dir).at(|| dir.display().to_string())?;
-    open_to_all(&dir).map_or(Ok(()), Err)?;
+    refuse_open_to_all(&dir)?;
     let checked = Checked::new(from, &dir, terms, trust, done)?;
     let (meta, root) = (checked.pack.meta().clone(), checked.pack.root());
     let begins: String = root.to_string().chars().take(8).collect();

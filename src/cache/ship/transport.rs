@@ -22,6 +22,11 @@ const MOST_RATIO: u64 = 256;
 /// Bytes after which progress is told.
 pub const STEP: usize = 1 << 20;
 
+/// Whether a file's name says that it is compressed.
+pub fn has_compressed_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "zst")
+}
+
 /// Copies everything; `done` is told of each MiB.
 pub(crate) fn copy(from: &mut impl Read, to: &mut impl Write, done: &mut dyn FnMut()) -> io::Result<u64> {
     let (mut buffer, mut copied, mut told) = (vec![0; 64 << 10], 0u64, 0u64);

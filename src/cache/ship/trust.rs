@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dovetail_base::error::{Context, Error, Result};
 use dovetail_base::files;
-use dovetail_cache::open_to_all;
+use dovetail_cache::refuse_open_to_all;
 use dovetail_pack::Root;
 use minisign_verify::{PublicKey, Signature};
 use serde::Deserialize;
@@ -110,7 +110,7 @@ impl Trust {
         let mut lists = Vec::new();
         for folder in folders.iter().filter(|folder| folder.is_dir()) {
             let place = || folder.display().to_string();
-            open_to_all(folder).map_or(Ok(()), Err)?;
+            refuse_open_to_all(folder)?;
             let found = std::fs::read_dir(folder).at(place)?;
             let mut paths = found.map(|found| Ok(found?.path())).collect::<io::Result<Vec<_>>>().at(place)?;
             paths.sort();

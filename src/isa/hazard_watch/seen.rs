@@ -21,6 +21,12 @@ impl<'a> Seen<'a> {
         Self { isa, wave, inst, effects: OnceCell::new() }
     }
 
+    /// With effects that are known already.
+    #[must_use]
+    pub fn with_effects(self, effects: &Effects) -> Self {
+        Self { effects: OnceCell::from(*effects), ..self }
+    }
+
     /// Its effects.
     pub fn effects(&self) -> &Effects {
         self.effects.get_or_init(|| self.inst.effects(self.wave))

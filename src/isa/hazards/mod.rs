@@ -55,15 +55,8 @@ const SOURCES_READ: u16 = 0xffe3;
 /// The same for scalar registers that scalar instructions write.
 const SCALARS_WRITTEN: u16 = 0xfffe;
 
-/// A scalar instruction writes registers that a memory access has yet to read, which is done when `counter` is 0.
-const fn vector_memory(first: Event, counter: Counter) -> Hazard {
-    let ended: &[Event] = match counter {
-        Counter::Vector => &[Event::Vector, Event::Drains(Counter::Vector), Event::Clears(!SOURCES_READ)],
-        Counter::Store => &[Event::Vector, Event::Drains(Counter::Store), Event::Clears(!SOURCES_READ)],
-        Counter::Scalar | Counter::Export => {
-            &[Event::Vector, Event::Drains(Counter::Scalar), Event::Clears(!SOURCES_READ)]
-        }
-    };
+/// A scalar instruction writes registers that a memory access has yet to read.
+const fn vector_memory(first: Event, ended: &'static [Event]) -> Hazard {
     Hazard {
         name: "VMEMtoScalarWriteHazards",
         first,
@@ -116,7 +109,7 @@ const DENORM_MODE: Hazard = Hazard {
 };
 
 /// gfx10.1.
-pub(super) static GFX101: &[Hazard] = &[
+pub(super) const GFX101: &[Hazard] = &[
     DENORM_MODE,
     Hazard {
         name: "VcmpxPermlaneHazards",
@@ -128,9 +121,9 @@ pub(super) static GFX101: &[Hazard] = &[
         ended: &[Event::VectorOtherThanNop],
         remedy: Remedy::VectorMove,
     },
-    vector_memory(Event::VectorLoad, Counter::Vector),
-    vector_memory(Event::VectorStore, Counter::Store),
-    vector_memory(Event::Lds, Counter::Scalar),
+    vector_memory(Event::VectorLoad, &[Event::Vector, Event::Drains(Counter::Vector), Event::Clears(!SOURCES_READ)]),
+    vector_memory(Event::VectorStore, &[Event::Vector, Event::Drains(Counter::Store), Event::Clears(!SOURCES_READ)]),
+    vector_memory(Event::Lds, &[Event::Vector, Event::Drains(Counter::Scalar), Event::Clears(!SOURCES_READ)]),
     Hazard {
         name: "SMEMtoVectorWriteHazards",
         first: Event::ScalarMemory,
@@ -159,7 +152,7 @@ pub(super) static GFX101: &[Hazard] = &[
 ];
 
 /// gfx10.3: the other hazards in LLVM's and Mesa's lists are of gfx10.1 or of gfx11 and later.
-pub(super) static GFX103: &[Hazard] = &[DENORM_MODE];
+pub(super) const GFX103: &[Hazard] = &[DENORM_MODE];
 
 /// The most rows of a family.
-pub(super) const MOST: usize = 16;
+pub(super) const MOST: usize = if GFX101.len() > GFX103.len() { GFX101.len() } else { GFX103.len() };

@@ -23,7 +23,7 @@ impl OutArgs {
     /// Has a pack written, and compresses it if its name says so.
     pub fn write(&self, make: impl FnOnce(&Path) -> Result<About>) -> Result<About> {
         let path = self.out.path();
-        if path.extension().is_none_or(|extension| extension != "zst") {
+        if !transport::has_compressed_name(path) {
             return written(&self.out, make);
         }
         let folder = temporary()?;

@@ -5,7 +5,7 @@ use crate::common::print_json;
 use crate::progress::Progress;
 use crate::serve::{cache_dir, share};
 use dovetail::error::Result;
-use dovetail::pack::{Listed, Pack, PackList, PackStanding, SYSTEM_PACKS, packs_dir, system_packs};
+use dovetail::pack::{Listed, Pack, PackList, PackStanding, packs_dir, system_folder, system_packs};
 use dovetail::ship::install::{self, Added, Terms};
 use dovetail::ship::transport;
 use std::path::{Path, PathBuf};
@@ -78,11 +78,6 @@ pub struct ListArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-}
-
-/// The folder of the system's packs.
-fn system_folder() -> PathBuf {
-    std::env::var_os("DOVETAIL_PACKS").map_or_else(|| SYSTEM_PACKS.into(), PathBuf::from)
 }
 
 pub fn add(args: &AddArgs) -> Result<ExitCode> {

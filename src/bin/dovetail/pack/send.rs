@@ -238,5 +238,5 @@ pub fn sign(args: &SignArgs) -> Result<ExitCode> {
 
 /// The name of a pack without that of its compression: the signature is that of the pack.
 fn raw_name(path: &Path) -> PathBuf {
-    if path.extension().is_some_and(|extension| extension == "zst") { path.with_extension("") } else { path.to_owned() }
+    if transport::has_compressed_name(path) { path.with_extension("") } else { path.to_owned() }
 }
