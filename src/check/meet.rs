@@ -8,7 +8,7 @@ use super::names::{Kind, Name, Names};
 use super::report::{CodeRule, Reporter};
 use dovetail_base::target::WaveSize;
 use dovetail_isa::{Op, Register, RegisterSet};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Reports uses of EXEC before its lanes have reconverged.
 pub(super) fn check(graph: &Graph, stage: &StageCode, reporter: &mut Reporter<'_>) {
@@ -72,7 +72,7 @@ impl<'g> Paths<'g> {
                 if from < to { block.forward.push(from) } else { block.backward.push(from) }
             }
         }
-        let writes: Vec<RegisterSet> = (0..blocks.len()).map(|header| written_in_loop(&blocks, header)).collect();
+        let writes = written_in_loops(&blocks);
         for (block, writes) in blocks.iter_mut().zip(writes) {
             block.back = if writes.contains(Register::EXEC) { Back::Fewer } else { Back::All };
             block.writes = writes;
@@ -158,17 +158,61 @@ fn ending(graph: &Graph, block: &Block) -> Option<u32> {
     ends.then_some(writes.at)
 }
 
-/// Registers that the blocks of a header's loop write.
-fn written_in_loop(blocks: &[Ordered<'_>], header: usize) -> RegisterSet {
-    let mut writes = RegisterSet::EMPTY;
-    let mut seen = BTreeSet::new();
-    let mut work = blocks.get(header).map_or(Vec::new(), |block| block.backward.clone());
-    while let Some(place) = work.pop() {
-        let Some(block) = blocks.get(place).filter(|_| seen.insert(place)) else { continue };
-        block.steps.iter().for_each(|step| writes = writes.union(&step.effects.writes));
-        if place != header {
-            work.extend(block.forward.iter().chain(&block.backward).filter(|from| **from >= header));
-        }
+/// By block: the registers that its loop writes, if it is the header of one.
+fn written_in_loops(blocks: &[Ordered<'_>]) -> Vec<RegisterSet> {
+    let written = |block: &Ordered<'_>| {
+        block.steps.iter().fold(RegisterSet::EMPTY, |writes, step| writes.union(&step.effects.writes))
+    };
+    let mut found = Loops {
+        writes: blocks.iter().map(written).collect(),
+        ways_in: blocks.iter().map(|block| block.forward.clone()).collect(),
+        header: (0..blocks.len()).collect(),
+    };
+    // Inner loops come first; to outer ones, each is one block.
+    for (header, block) in blocks.iter().enumerate().rev().filter(|(_, block)| !block.backward.is_empty()) {
+        found.add(header, block.backward.clone());
     }
-    writes
+    let is_loop = blocks.iter().map(|block| !block.backward.is_empty());
+    is_loop.zip(found.writes).map(|(is_loop, writes)| if is_loop { writes } else { RegisterSet::EMPTY }).collect()
+}
+
+/// Loops found so far. Each list is by block; that of a loop's header is of the whole loop.
+struct Loops {
+    writes: Vec<RegisterSet>,
+    /// Predecessors outside.
+    ways_in: Vec<Vec<usize>>,
+    /// The header of a loop around the block that was the outermost at some time; the block itself if there was none.
+    header: Vec<usize>,
+}
+
+impl Loops {
+    /// Joins the blocks from which a header is reached without passing a block before it.
+    fn add(&mut self, header: usize, mut work: Vec<usize>) {
+        let mut outside = std::mem::take(&mut self.ways_in[header]);
+        while let Some(place) = work.pop() {
+            let place = self.outermost(place);
+            if place == header {
+                continue;
+            }
+            self.header[place] = header;
+            self.writes[header] = self.writes[header].union(&self.writes[place]);
+            for from in std::mem::take(&mut self.ways_in[place]) {
+                if from >= header { work.push(from) } else { outside.push(from) }
+            }
+        }
+        self.ways_in[header] = outside;
+    }
+
+    /// The header of the outermost loop around a block.
+    fn outermost(&mut self, place: usize) -> usize {
+        let mut top = place;
+        while self.header[top] != top {
+            top = self.header[top];
+        }
+        let mut at = place;
+        while at != top {
+            at = std::mem::replace(&mut self.header[at], top);
+        }
+        top
+    }
 }

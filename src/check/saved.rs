@@ -45,31 +45,40 @@ impl UnwrittenLanes {
     }
 }
 
-/// By vector register, what the half masks in its lanes vouch for ([`super::written`]). Lanes may be thousands, and most code
-/// changes none, so states share them.
+/// What the half masks in the lanes of vector registers vouch for ([`super::written`]). Lanes may be thousands, and most
+/// code changes none, so states share them.
 #[derive(Clone, Default)]
-pub(super) struct VouchingLanes(BTreeMap<Vgpr, Rc<BTreeMap<u64, Scalars>>>);
+pub(super) struct VouchingLanes {
+    lanes: BTreeMap<Vgpr, Rc<[Scalars; 64]>>,
+    /// The registers that have such lanes.
+    registers: RegisterSet,
+}
 
 impl VouchingLanes {
     /// Applies an instruction; if it saves a half mask, that vouches for these registers.
     pub(super) fn step(&mut self, step: &Step, vouches: Scalars) {
         if let Some((to, lane, _)) = saved(step) {
-            Rc::make_mut(self.0.entry(to).or_default()).insert(lane, vouches);
-        } else if !self.0.is_empty() {
-            self.0.retain(|vgpr, _| !step.effects.writes.contains(Register::vgpr(vgpr.0)));
+            self.registers.insert(Register::vgpr(to.0));
+            let lanes = self.lanes.entry(to).or_insert_with(|| Rc::new([0; 64]));
+            if let Some(lane) = Rc::make_mut(lanes).get_mut(lane.trailing_zeros() as usize) {
+                *lane = vouches;
+            }
+        } else if step.effects.writes.meets(&self.registers) {
+            self.lanes.retain(|vgpr, _| !step.effects.writes.contains(Register::vgpr(vgpr.0)));
+            self.registers = self.registers.without(&step.effects.writes);
         }
     }
 
     /// What the half mask that an instruction restores vouches for.
     pub(super) fn restored(&self, step: &Step) -> Option<Scalars> {
         let (from, lane) = restored(step)?;
-        self.0.get(&from)?.get(&lane).copied()
+        self.lanes.get(&from)?.get(lane.trailing_zeros() as usize).copied()
     }
 
     /// Replaces what each vouches for.
     pub(super) fn change(&mut self, change: impl Fn(Scalars) -> Scalars) {
-        for lanes in self.0.values_mut().filter(|lanes| lanes.values().any(|old| change(*old) != *old)) {
-            Rc::make_mut(lanes).values_mut().for_each(|vouches| *vouches = change(*vouches));
+        for lanes in self.lanes.values_mut().filter(|lanes| lanes.iter().any(|old| change(*old) != *old)) {
+            Rc::make_mut(lanes).iter_mut().for_each(|vouches| *vouches = change(*vouches));
         }
     }
 
@@ -77,19 +86,20 @@ impl VouchingLanes {
     /// whether that changed these.
     pub(super) fn join(&mut self, other: &Self, [mine, theirs]: [Scalars; 2]) -> bool {
         let mut changed = false;
-        for (vgpr, lanes) in &mut self.0 {
-            let other = other.0.get(vgpr);
-            if mine == theirs && other.is_some_and(|other| Rc::ptr_eq(lanes, other)) {
+        for (vgpr, lanes) in &mut self.lanes {
+            let other = other.lanes.get(vgpr);
+            // What is the same on both sides stays.
+            if other.is_some_and(|other| Rc::ptr_eq(lanes, other)) {
                 continue;
             }
-            let new = |lane: &u64, vouches: Scalars| {
-                let their = other.and_then(|other| other.get(lane)).copied().unwrap_or(0);
+            let new = |lane: usize, vouches: Scalars| {
+                let their = other.map_or(0, |other| other[lane]);
                 (vouches | mine) & (their | theirs)
             };
-            changed |= lanes.iter().any(|(lane, vouches)| new(lane, *vouches) != *vouches | mine);
-            if lanes.iter().any(|(lane, vouches)| new(lane, *vouches) & !(mine & theirs) != *vouches) {
-                let lanes = Rc::make_mut(lanes);
-                lanes.iter_mut().for_each(|(lane, vouches)| *vouches = new(lane, *vouches) & !(mine & theirs));
+            changed |= lanes.iter().enumerate().any(|(lane, vouches)| new(lane, *vouches) != *vouches | mine);
+            if lanes.iter().enumerate().any(|(lane, vouches)| new(lane, *vouches) & !(mine & theirs) != *vouches) {
+                let lanes = Rc::make_mut(lanes).iter_mut().enumerate();
+                lanes.for_each(|(lane, vouches)| *vouches = new(lane, *vouches) & !(mine & theirs));
             }
         }
         changed

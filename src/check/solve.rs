@@ -22,7 +22,12 @@ pub(super) fn forwards<F: Flow>(graph: &Graph, entry: F, mut visit: impl FnMut(&
         *first = Some(entry);
     }
     let mut work = BTreeSet::from([graph.entry]);
-    while let Some(index) = work.pop_first() {
+    // From block to block in their order, and around again: an inner loop is not followed to its end each time that the
+    // facts of an outer one change, so the passes are few even where loops are deep in each other.
+    let mut last = graph.entry;
+    while let Some(index) = work.range(last..).next().or_else(|| work.first()).copied() {
+        work.remove(&index);
+        last = index;
         let Some((block, Some(mut facts))) = graph.blocks.get(index).zip(before.get(index).cloned()) else { continue };
         graph.steps_of(block).iter().for_each(|step| facts.step(step));
         let branch = graph.steps_of(block).last().filter(|_| F::BRANCHES && block.next.len() == 2);

@@ -76,6 +76,13 @@ impl Loops {
         self.around.of(b.index())
     }
 
+    /// Whether a loop contains a block.
+    pub fn has(&self, l: u32, b: BlockId) -> bool {
+        // Loops around a block are in the place where they are around their own header.
+        let outside = self.around(self.header(l)).len() - 1;
+        self.around(b).get(outside) == Some(&l)
+    }
+
     /// For each loop, the blocks outside of it that its edges lead to, one entry per edge; only edges of these blocks,
     /// in this order.
     pub fn exits(&self, cfg: &Cfg, blocks: impl Iterator<Item = BlockId>) -> Kept<Rows<BlockId>> {

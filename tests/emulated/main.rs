@@ -16,12 +16,14 @@ mod everywhere;
 #[path = "../support/features.rs"]
 mod features;
 mod formats;
+mod iterations;
 #[path = "../support/mask_shapes.rs"]
 mod mask_shapes;
 mod masks;
 mod matrix;
 mod matrix_parts;
 mod moved;
+mod narrow;
 mod non_uniform;
 mod pairs;
 mod picture;

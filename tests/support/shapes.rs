@@ -35,7 +35,7 @@ pub const SHAPES: &[Shape] = &[
     ("cyclic phis", 30_000, cyclic_phis),
     ("more cyclic phis than registers", 1_000, cyclic_phis),
     ("ifs in a row", 50_000, ifs),
-    ("breaks out of one loop", 10_000, breaks),
+    ("breaks out of one loop", 5_000, breaks),
     ("loops in a row", 4_000, loops),
     ("nested loops", 2_000, nested_loops),
     ("nested ifs", 30_000, nested_ifs),

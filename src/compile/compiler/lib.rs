@@ -7,11 +7,12 @@ mod tests;
 pub mod unlinked;
 
 use dovetail_base::error::{Context, Error, ErrorKind, Result};
-use dovetail_base::target::Gpu;
+use dovetail_base::target::{Gpu, WaveSize};
 use dovetail_compile::request::{CompilerId, Module, StageRequest};
 use dovetail_compile::{Compiler, StageElf};
 use dovetail_ir::Shader;
 use dovetail_ir::watch::{Made, Unwatched, Watch};
+use dovetail_metadata::interface::StageInterface;
 use dovetail_passes as passes;
 use dovetail_passes::Lowered;
 use dovetail_passes::backend::{Generator, MachineCode};
@@ -61,37 +62,51 @@ impl<G: Generator> StageCompiler<G> {
         watch: &mut dyn Watch,
     ) -> Result<StageElf> {
         let Lowered { shader, interface } = lowered(shader, request, watch)?;
-        let code = match self.generator.generate(shader, &interface, &request.options, watch) {
+        let (code, interface) = match self.generator.generate(shader, &interface, &request.options, watch) {
             Err(refused) => self.try_again(module, request, refused, watch)?,
-            done => done?,
+            done => (done?, interface),
         };
         let elf = unlinked::write(code, interface)?;
         watch.done("elf", Made::Bytes)?;
         Ok(elf)
     }
 
-    /// Attempts with other options, if the generator does not support the shader with the request's.
+    /// Attempts with other options, and then in waves of 32 lanes, if the generator does not support the shader with the
+    /// request's.
     fn try_again(
         &self,
         module: &Module,
         request: &StageRequest,
         refused: Error,
         watch: &mut dyn Watch,
-    ) -> Result<MachineCode> {
+    ) -> Result<(MachineCode, StageInterface)> {
         let ErrorKind::Unsupported { feature, .. } = refused.kind() else { return Err(refused) };
-        for options in self.generator.fallbacks(&request.options) {
-            let Lowered { shader, interface } = lowered(translate(module, request)?, request, watch)?;
-            match self.generator.generate(shader, &interface, &options, watch) {
+        let others = self.generator.fallbacks(&request.options);
+        let with = |request: &StageRequest, options| StageRequest { options, ..request.clone() };
+        let mut attempts: Vec<StageRequest> = others.iter().map(|options| with(request, options.clone())).collect();
+        if let Some(narrow) = in_narrow_waves(module, request)? {
+            attempts.extend([request.options.clone()].into_iter().chain(others).map(|options| with(&narrow, options)));
+        }
+        for attempt in attempts {
+            let Lowered { shader, interface } = lowered(translate(module, &attempt)?, &attempt, watch)?;
+            match self.generator.generate(shader, &interface, &attempt.options, watch) {
                 Err(e) if matches!(e.kind(), ErrorKind::Unsupported { .. }) => {}
                 Err(e) => return Err(e),
                 Ok(code) => {
-                    let another = options.generator != request.options.generator;
-                    return Ok(MachineCode { fallback: another.then(|| feature.clone()), ..code });
+                    let another = attempt.options.generator != request.options.generator;
+                    return Ok((MachineCode { fallback: another.then(|| feature.clone()), ..code }, interface));
                 }
             }
         }
         Err(refused)
     }
+}
+
+/// The request in waves of 32 lanes, if it is in waves of 64 and the shader cannot tell. A lane then may have twice the
+/// scratch memory.
+fn in_narrow_waves(module: &Module, request: &StageRequest) -> Result<Option<StageRequest>> {
+    let may = request.wave == WaveSize::W64 && !spirv::reflect(module)?.uses_subgroups;
+    Ok(may.then(|| StageRequest { wave: WaveSize::W32, ..request.clone() }))
 }
 
 /// What errors of a request name.

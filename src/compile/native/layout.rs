@@ -30,8 +30,8 @@ impl BlockLayout {
         it.order.iter().flat_map(|b| loops.around(*b)).for_each(|l| sizes[*l as usize] += 1);
         for &l in &outer_first {
             let header = loops.header(l);
-            it.make_contiguous(header, sizes[l as usize], |b| loops.around(b).contains(&l));
-            let back = |b: &&BlockId| loops.around(**b).contains(&l);
+            it.make_contiguous(header, sizes[l as usize], |b| loops.has(l, b));
+            let back = |b: &&BlockId| loops.has(l, **b);
             if let Some(latch) = cfg.preds(header).iter().find(back) {
                 it.latch_last(*latch, it.position[header.index()] as usize + sizes[l as usize]);
             }

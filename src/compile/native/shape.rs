@@ -124,8 +124,7 @@ fn one_latch(shader: &mut Shader) -> Result<()> {
     }
     for l in 0..loops.len() as u32 {
         let header = loops.header(l);
-        let mut back: List<BlockId> =
-            cfg.preds(header).iter().copied().filter(|b| loops.around(*b).contains(&l)).collect();
+        let mut back: List<BlockId> = cfg.preds(header).iter().copied().filter(|b| loops.has(l, *b)).collect();
         back.sort_unstable_by_key(|b| loops.position(*b));
         back.dedup();
         let alone =

@@ -262,7 +262,7 @@ impl Maker<'_> {
                 let many = 1 + usize::from(self.once_in(3));
                 let own: Vec<u32> =
                     (0..many).map(|_| labels.swap_remove(self.random.below(labels.len().min(5)))).collect();
-                let mut body = self.list(inner);
+                let mut body = if self.once_in(8) { Vec::new() } else { self.list(inner) };
                 if self.once_in(3)
                     && let Some(exit) = self.exit(inner, false)
                 {

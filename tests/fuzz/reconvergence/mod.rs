@@ -69,9 +69,10 @@ pub struct Input {
 
 impl Input {
     /// What makes a case simpler, each on its own.
-    pub const SIMPLER: [fn(&mut Self); 9] = [
+    pub const SIMPLER: [fn(&mut Self); 10] = [
         |i| i.passes.clear(),
         |i| i.form.order = 0,
+        |i| i.form.rewritten = 0,
         |i| i.form.maximal = false,
         |i| i.form.read_only = false,
         |i| (i.setup.whole, i.setup.known) = (false, false),
@@ -96,26 +97,27 @@ impl Input {
             setup.cover();
         }
         let order = if random.once_in(2) { 0 } else { 1 + (random.next() & 0xffff) };
+        let rewritten = if random.once_in(2) { 0 } else { 1 + (random.next() & 0xffff) };
         let (maximal, read_only) = (random.once_in(2), random.once_in(2));
         let passes: Vec<String> = match random.once_in(32) {
             true => PASSES.iter().filter(|_| random.once_in(3)).map(|p| (*p).to_owned()).collect(),
             false => Vec::new(),
         };
         // Debian's spirv-opt does not know the execution mode.
-        let form = Form { fragment, count, maximal: maximal && passes.is_empty(), read_only, order };
+        let form = Form { fragment, count, maximal: maximal && passes.is_empty(), read_only, order, rewritten };
         let code = !random.once_in(4);
         Self { setup, form, passes, code, program: generate::program(random, fragment) }
     }
 
     /// The input as text.
     pub fn bytes(&self) -> Vec<u8> {
-        let Form { fragment, count, maximal, read_only, order } = self.form;
+        let Form { fragment, count, maximal, read_only, order, rewritten } = self.form;
         let flags = [("fragment", fragment), ("maximal", maximal), ("read_only", read_only), ("code", self.code)];
         let flags: String = flags.iter().map(|(name, on)| format!(" {name}={}", u8::from(*on))).collect();
         let program = serde_json::to_string(&self.program).expect("text");
         let (setup, passes) = (self.setup.line(), self.passes.join(","));
         let pseudo = pseudo::code(&self.program);
-        format!("{setup}\n{MARK} count={count} order={order}{flags} passes={passes}\n{pseudo}{program}\n").into_bytes()
+        format!("{setup}\n{MARK} count={count} order={order} rewritten={rewritten}{flags} passes={passes}\n{pseudo}{program}\n").into_bytes()
     }
 
     /// Reads it.
@@ -136,6 +138,7 @@ impl Input {
             maximal: flag("maximal")?,
             read_only: flag("read_only")?,
             order: number("order")?,
+            rewritten: number("rewritten")?,
         };
         let passes = get("passes").unwrap_or_default().split(',').filter(|p| p.starts_with("--"));
         Ok(Self {

@@ -169,10 +169,34 @@ impl Writer<'_> {
             self.label(no);
             return true;
         }
-        self.declared(Op::SelectionMerge, &[merge, 0], &[merge]);
-        self.branch(cond, yes, if els.is_empty() { merge } else { no });
+        // An arm that is left out, or one that does nothing.
+        let has_else = !els.is_empty() || self.rewritten(4);
+        let mut to = [yes, if has_else { no } else { merge }];
+        // An arm that only leaves may be no block; not of a switch, whose targets are cases or its merge block.
+        let is_exit = matches!(then, [Stmt::Break | Stmt::Continue]) && self.rewritten(3);
+        if is_exit {
+            to[0] = if then == [Stmt::Break] { around.break_to } else { around.continue_to };
+        }
+        let hint = self.hint();
+        let may_switch = !is_exit && (!around.breaks_switch || !then.iter().chain(els).any(breaks));
+        if may_switch && self.rewritten(4) {
+            let (one, zero) = (self.int(1), self.int(0));
+            let number = self.value(Op::Select, self.ids.u32, &[cond, one, zero]);
+            self.declared(Op::SelectionMerge, &[merge, hint], &[merge]);
+            match self.rewritten(2) {
+                true => self.end(Op::Switch, &[number, to[0], 0, to[1]], &to),
+                false => self.end(Op::Switch, &[number, to[1], 1, to[0], 7, to[0]], &to),
+            }
+        } else {
+            let inverted = self.rewritten(4).then(|| self.value(Op::LogicalNot, self.ids.bool, &[cond]));
+            self.declared(Op::SelectionMerge, &[merge, hint], &[merge]);
+            match inverted {
+                Some(cond) => self.branch(cond, to[1], to[0]),
+                None => self.branch(cond, to[0], to[1]),
+            }
+        }
         for (label, arm) in [(yes, then), (no, els)] {
-            if label == yes || !arm.is_empty() {
+            if to.contains(&label) {
                 self.label(label);
                 if self.list(arm, around) {
                     self.jump(merge);
@@ -185,13 +209,15 @@ impl Writer<'_> {
     fn repeat(&mut self, kind: &LoopKind, body: &[Stmt], next: &[Stmt], around: Around) -> bool {
         let (header, first, again, merge) = (self.id(), self.id(), self.id(), self.id());
         let (count, data) = (self.counts[around.depth], self.data[around.depth]);
-        let inner = Around { break_to: merge, continue_to: again, depth: around.depth + 1, ..around };
+        let inner =
+            Around { break_to: merge, breaks_switch: false, continue_to: again, depth: around.depth + 1, ..around };
+        let hint = self.hint();
         let zero = self.int(0);
         self.effect(Op::Store, &[count, zero]);
         self.effect(Op::Store, &[data, zero]);
         self.jump(header);
         self.label(header);
-        let declare = |this: &mut Self| this.declared(Op::LoopMerge, &[merge, again, 0], &[merge, again]);
+        let declare = |this: &mut Self| this.declared(Op::LoopMerge, &[merge, again, hint], &[merge, again]);
         match kind {
             LoopKind::Head { limit, apart } => {
                 if *apart {
@@ -249,17 +275,25 @@ impl Writer<'_> {
     fn switch(&mut self, on: &Expr, cases: &[Case], around: Around) -> bool {
         let on = self.expr(on, around);
         let (on, merge) = (self.and(on, 7), self.id());
-        let labels: Vec<u32> = cases.iter().map(|_| self.id()).collect();
+        let mut labels: Vec<u32> = cases.iter().map(|_| self.id()).collect();
+        // A case that does nothing may be no block at all.
+        for (n, case) in cases.iter().enumerate() {
+            let fallen_into = n > 0 && cases[n - 1].falls;
+            if case.body.is_empty() && !fallen_into && (!case.falls || n + 1 == cases.len()) && self.rewritten(2) {
+                labels[n] = merge;
+            }
+        }
         let default = cases.iter().position(|c| c.default).map_or(merge, |n| labels[n]);
         let mut operands = vec![on, default];
         for (case, label) in cases.iter().zip(&labels) {
             operands.extend(case.labels.iter().flat_map(|literal| [*literal, *label]));
         }
-        self.declared(Op::SelectionMerge, &[merge, 0], &[merge]);
+        let hint = self.hint();
+        self.declared(Op::SelectionMerge, &[merge, hint], &[merge]);
         let to: Vec<u32> = labels.iter().copied().chain([default]).collect();
         self.end(Op::Switch, &operands, &to);
-        let inner = Around { break_to: merge, ..around };
-        for (n, case) in cases.iter().enumerate() {
+        let inner = Around { break_to: merge, breaks_switch: true, ..around };
+        for (n, case) in cases.iter().enumerate().filter(|(n, _)| labels[*n] != merge) {
             self.label(labels[n]);
             if self.list(&case.body, inner) {
                 let next = labels.get(n + 1).filter(|_| case.falls);
@@ -267,5 +301,14 @@ impl Writer<'_> {
             }
         }
         self.merge(merge)
+    }
+}
+
+/// Whether a statement has a `break` out of what is around it.
+fn breaks(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Break => true,
+        Stmt::If { then, els, .. } => then.iter().chain(els).any(breaks),
+        _ => false,
     }
 }

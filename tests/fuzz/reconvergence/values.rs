@@ -8,6 +8,8 @@ use spirv::{GroupOperation, Op};
 #[derive(Clone, Copy, Default)]
 pub struct Around {
     pub break_to: u32,
+    /// `break_to` ends a switch, which only what stands in no other switch may leave.
+    pub breaks_switch: bool,
     pub continue_to: u32,
     pub depth: usize,
     pub main: bool,

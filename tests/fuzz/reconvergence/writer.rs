@@ -1,5 +1,6 @@
 //! A module under construction: ids, types, bindings, blocks and instructions.
 
+use super::super::random::Random;
 use super::blocks::Block;
 use super::program::{DEPTH, ELEMENTS, Program, VARS};
 use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
@@ -18,6 +19,8 @@ pub struct Form {
     pub read_only: bool,
     /// Seed of the order of blocks; 0: as they are made.
     pub order: u64,
+    /// Seed of the ways in which constructs are declared; 0: each in the usual one.
+    pub rewritten: u64,
 }
 
 /// Bindings of set 0.
@@ -82,6 +85,8 @@ pub struct Writer<'a> {
     pub vars: [u32; VARS],
     pub counts: [u32; DEPTH],
     pub data: [u32; DEPTH],
+    /// For [`Form::rewritten`].
+    random: Random,
 }
 
 impl<'a> Writer<'a> {
@@ -102,7 +107,18 @@ impl<'a> Writer<'a> {
             vars: [0; VARS],
             counts: [0; DEPTH],
             data: [0; DEPTH],
+            random: Random::new(form.rewritten, 0x3e),
         }
+    }
+
+    /// Whether a construct is declared in another than the usual way.
+    pub fn rewritten(&mut self, once_in: usize) -> bool {
+        self.form.rewritten != 0 && self.random.once_in(once_in)
+    }
+
+    /// A hint of a merge declaration, of which the first does not.
+    pub fn hint(&mut self) -> u32 {
+        if self.rewritten(3) { 1 + self.random.below(2) as u32 } else { 0 }
     }
 
     pub fn id(&mut self) -> u32 {

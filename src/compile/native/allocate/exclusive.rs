@@ -133,6 +133,11 @@ pub(super) fn groups(f: &MachineFunction, live: &Liveness, too: &dyn Fn(Val) -> 
             f.args(edge).iter().filter_map(|one| one.as_val()).for_each(|val| note(val, whole));
         }
     }
+    for (val, [first, last]) in (0..f.values.len() as u32).map(Val).filter_map(|val| Some((val, live.span(val)?))) {
+        if first != last {
+            note(val, [f.block(first).insts.start, f.block(last).insts.end]);
+        }
+    }
     groups
 }
 

@@ -20,8 +20,7 @@ pub(super) fn place(
     save_of: &[Option<MaskId>],
     meeting: &[Option<Position>],
 ) -> Result<()> {
-    let parents = dominators(plan);
-    let dominates = |a: Position, b: Position| dominates(&parents, a, b);
+    let passed = Passed::new(plan);
     let cfg = shader.cfg();
     let loops = cfg.loops();
     let around = |p: Position| loops.around(layout.order[p as usize]);
@@ -35,18 +34,20 @@ pub(super) fn place(
     let mut clears = List::<(Position, MaskId)>::default();
     let mut clear = |mask: MaskId, user: Position| -> Result<()> {
         let waiters = waiters.of(mask.0 as usize);
-        let mut at = user;
+        let mut at = passed.above(user);
         loop {
-            if at == 0 {
+            let Some(here) = at else {
                 return Err(Error::bug("native: lanes wait for the entry"));
-            }
-            at = parents[at as usize].unwrap_or(0);
-            let fits = around(at).iter().all(|l| around(user).contains(l));
-            if fits && waiters.iter().all(|n| dominates(at, *n)) {
-                break;
-            }
+            };
+            let (here_loops, user_loops) = (around(here), around(user));
+            let shared = loops_of_both(here_loops, user_loops);
+            at = match here_loops.get(shared) {
+                // All of a loop without the user is passed at once.
+                Some(l) => passed.above(layout.position[loops.header(*l).index()]),
+                None if waiters.iter().all(|n| passed.before(here, *n)) => break clears.push((here, mask)),
+                None => passed.above(here),
+            };
         }
-        clears.push((at, mask));
         Ok(())
     };
     for (n, mask) in mask_of.iter().enumerate() {
@@ -56,7 +57,7 @@ pub(super) fn place(
     for (n, save) in save_of.iter().enumerate() {
         let (Some(save), Some(user)) = (*save, meeting[n]) else { continue };
         let restores = plan.landings[user as usize].add.contains(&save);
-        if restores && !dominates(n as Position, user) {
+        if restores && !passed.before(n as Position, user) {
             clear(save, user)?;
         }
     }
@@ -64,16 +65,62 @@ pub(super) fn place(
     Ok(())
 }
 
-/// Whether the wave has passed a position whenever it comes to another.
-pub(super) fn dominates(parents: &[Option<Position>], a: Position, mut b: Position) -> bool {
-    while b > a {
-        b = parents[b as usize].unwrap_or(0);
+/// How many loops, outer ones first, are around both of two blocks.
+fn loops_of_both(a: &[u32], b: &[u32]) -> usize {
+    let count = a.len().min(b.len());
+    // Usually one has all loops of the other.
+    if count == 0 || a[count - 1] == b[count - 1] {
+        return count;
     }
-    a == b
+    let (mut same, mut different) = (0, count - 1);
+    while same < different {
+        let middle = usize::midpoint(same, different);
+        if a[middle] == b[middle] { same = middle + 1 } else { different = middle }
+    }
+    same
+}
+
+/// What the wave has certainly passed when it comes to a position: the tree of dominators in the graph of the wave.
+pub(super) struct Passed {
+    /// The immediate dominator of each position; none of the entry.
+    parents: List<Option<Position>>,
+    /// By position: its number in a walk over the tree, and that after all below it.
+    spans: List<[u32; 2]>,
+}
+
+impl Passed {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let parents = dominators(plan);
+        // First the sizes, then the numbers: a parent comes before its children.
+        let mut spans = filled(parents.len(), [0, 1]);
+        let above = |n: usize| parents[n].unwrap_or(0) as usize;
+        for n in (1..spans.len()).rev() {
+            spans[above(n)][1] += spans[n][1];
+        }
+        let mut next = filled(parents.len(), 1);
+        for n in 1..spans.len() {
+            let (start, size) = (next[above(n)], spans[n][1]);
+            next[above(n)] += size;
+            spans[n] = [start, start + size];
+            next[n] = start + 1;
+        }
+        Self { parents, spans }
+    }
+
+    /// Whether the wave has passed the first position whenever it comes to the second.
+    pub(super) fn before(&self, first: Position, second: Position) -> bool {
+        let [start, end] = self.spans[first as usize];
+        (start..end).contains(&self.spans[second as usize][0])
+    }
+
+    /// The last position that the wave has passed on all ways to this one.
+    fn above(&self, at: Position) -> Option<Position> {
+        (at != 0).then(|| self.parents[at as usize].unwrap_or(0))
+    }
 }
 
 /// The immediate dominator of each position in the graph of the wave; none of the entry.
-pub(super) fn dominators(plan: &Plan) -> List<Option<Position>> {
+fn dominators(plan: &Plan) -> List<Option<Position>> {
     let mut parents = filled(plan.exits.len(), None);
     for (n, (exit, landing)) in (0..).zip(plan.exits.iter().zip(&plan.landings)) {
         let targets = match exit.go {

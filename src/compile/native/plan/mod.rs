@@ -22,6 +22,7 @@ mod print;
 #[cfg(test)]
 mod tests;
 mod verify;
+mod waiting;
 mod walk;
 mod wave;
 mod ways;

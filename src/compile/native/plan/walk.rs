@@ -1,5 +1,6 @@
 //! Follows the wave through the layout and records where lanes wait.
 
+use super::waiting::{Set, Sets};
 use super::{Exit, Go, Landing, MaskId, MaskSource, Plan, Position};
 use super::{clear, closed};
 use crate::layout::BlockLayout;
@@ -8,9 +9,8 @@ use dovetail_base::workspace::{Kept, List, filled};
 use dovetail_ir::{Shader, Terminator};
 use smallvec::SmallVec;
 
-/// Most entries of [`Waiting`], over all blocks. They grow with the square of the ways out of a shader's loops: no
-/// shader that anybody wrote has 4,096 of these.
-const MOST_WAITS: usize = 16 << 20;
+/// Most trees of all sets of blocks where lanes wait.
+const MOST_WAITS: usize = 4 << 20;
 
 /// Result of the walk.
 pub(super) enum Walked {
@@ -40,7 +40,8 @@ struct Walk<'a> {
     /// By position: the first closed branch whose paths meet there. Of nested ones it is the outermost.
     outermost: List<Option<Position>>,
     /// By position: blocks after it where lanes may wait.
-    waiting: Waiting,
+    waiting: List<Set>,
+    sets: Sets,
     exits: List<Exit>,
     /// Arrivals of the wave: the block that it comes to, the block that it comes from, and the state of EXEC.
     arrivals: List<(Position, Position, Arrival)>,
@@ -53,45 +54,6 @@ struct Walk<'a> {
     masks: u32,
     demoted: List<Position>,
     changed: bool,
-}
-
-/// Sets of positions: sorted lists in one vector.
-struct Waiting {
-    /// By position, the first entry of its list.
-    first: List<Option<u32>>,
-    /// Entries: a position, and the next entry of the list.
-    entries: List<(Position, Option<u32>)>,
-}
-
-impl Waiting {
-    /// The members of a set, in order.
-    fn of(&self, at: Position) -> impl Iterator<Item = Position> {
-        let entry = |n: u32| self.entries[n as usize];
-        std::iter::successors(self.first[at as usize].map(entry), move |(_, next)| next.map(entry)).map(|(p, _)| p)
-    }
-
-    /// Adds positions, which are in order, to a set.
-    fn add(&mut self, to: Position, positions: &[Position]) {
-        let mut before: Option<u32> = None;
-        for &new in positions {
-            loop {
-                let next = before.map_or(self.first[to as usize], |n| self.entries[n as usize].1);
-                match next.map(|n| self.entries[n as usize].0) {
-                    Some(known) if known < new => before = next,
-                    Some(known) if known == new => break,
-                    _ => {
-                        let entry = Some(self.entries.len() as u32);
-                        self.entries.push((new, next));
-                        match before {
-                            Some(n) => self.entries[n as usize].1 = entry,
-                            None => self.first[to as usize] = entry,
-                        }
-                        break;
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// Follows the wave.
@@ -113,7 +75,8 @@ pub(super) fn walk(shader: &Shader, layout: &BlockLayout, divergent: &[bool]) ->
         divergent,
         meeting,
         outermost,
-        waiting: Waiting { first: filled(count, None), entries: List::default() },
+        waiting: filled(count, Set::default()),
+        sets: Sets::new(count),
         exits: List::default(),
         arrivals: List::default(),
         rest_of: filled(count, None),
@@ -132,7 +95,7 @@ pub(super) fn walk(shader: &Shader, layout: &BlockLayout, divergent: &[bool]) ->
         for n in 0..count as Position {
             let exit = walk.exit(n)?;
             walk.exits.push(exit);
-            if walk.waiting.entries.len() > MOST_WAITS {
+            if walk.sets.trees() > MOST_WAITS {
                 return Err(Error::unsupported("native: this many blocks where lanes wait", format!("at block {n}")));
             }
         }
@@ -245,17 +208,17 @@ impl Walk<'_> {
     }
 
     fn first_waiting(&self, n: Position) -> Option<Position> {
-        self.waiting.of(n).next()
+        self.sets.first(self.waiting[n as usize])
     }
 
     /// Records that the wave goes from one block to another while lanes wait at the blocks in `more` too.
     fn arrive(&mut self, from: Position, to: Position, how: Arrival, more: &[Position]) {
         self.arrivals.push((to, from, how));
-        let mut add: List<Position> = self.waiting.of(from).chain(more.iter().copied()).filter(|p| *p > to).collect();
-        add.sort_unstable();
-        let before = self.waiting.entries.len();
-        self.waiting.add(to, &add);
-        self.changed |= self.waiting.entries.len() > before;
+        let more = more.iter().fold(self.waiting[from as usize], |all, at| self.sets.with(all, *at));
+        let more = self.sets.after(more, to);
+        let known = &mut self.waiting[to as usize];
+        let all = self.sets.both(*known, more);
+        self.changed |= std::mem::replace(known, all) != all;
     }
 
     fn new_mask(&mut self) -> MaskId {
@@ -321,7 +284,7 @@ impl Walk<'_> {
             exits: std::mem::take(&mut self.exits),
             masks: self.masks,
             clears: Kept::default(),
-            waits: self.waiting.first.iter().map(Option::is_some).collect(),
+            waits: self.waiting.iter().map(|set| *set != Set::default()).collect(),
         };
         self.skip_where_branches_are_bypassed(&mut plan);
         clear::place(&mut plan, self.shader, self.layout, &self.mask_of, &self.save_of, &self.meeting)?;
@@ -335,10 +298,10 @@ impl Walk<'_> {
         while changed {
             changed = false;
             // Each skip is another way of the wave, by which it may pass other branches.
-            let parents = clear::dominators(plan);
+            let passed = clear::Passed::new(plan);
             for (n, branch) in (0..).zip(&self.outermost) {
                 let landing = &mut plan.landings[n as usize];
-                let Some(branch) = branch.filter(|branch| !clear::dominates(&parents, *branch, n)) else { continue };
+                let Some(branch) = branch.filter(|branch| !passed.before(*branch, n)) else { continue };
                 if landing.skip.is_none() && self.save_of[branch as usize].is_some() {
                     landing.skip = self.first_waiting(n);
                     changed |= landing.skip.is_some();

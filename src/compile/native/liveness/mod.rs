@@ -4,6 +4,12 @@
 //! block. What lives out of a block is what lives into its successors. A block's parameters are defined at its start.
 //! Arguments of an edge are used at the end of the block before its tail if it is the block's only edge, as the copies
 //! stand there; otherwise at the start of the target, which has no other predecessor then.
+//!
+//! Variables that live in one stretch of the code ([`spans`]) are in no list.
+
+mod spans;
+
+pub use spans::Span;
 
 use super::mir::preds::Preds;
 use super::mir::{BlockId, MachineFunction, Operand, RegisterClass, Val};
@@ -23,6 +29,8 @@ pub struct Liveness {
     values: List<Val>,
     /// By block, numbers of values, ascending.
     live_in: Kept<Rows<u32>>,
+    /// By value: its stretch, if it is in no list. Empty if all are in lists.
+    spans: List<Option<Span>>,
 }
 
 /// Pairs of a value's number and a block, grouped by number.
@@ -77,8 +85,26 @@ impl Pairs {
 impl Liveness {
     /// Computes the liveness of a verified function.
     pub fn new(f: &MachineFunction) -> Self {
+        let live = Self::with(f, spans::spans(f));
+        debug_assert!(live.has_whole_spans(f), "a variable is live beyond its stretch");
+        live
+    }
+
+    /// Whether lists agree that variables with a stretch live nowhere else. Not for large functions: lists of all that
+    /// lives in them are what stretches are to avoid.
+    fn has_whole_spans(&self, f: &MachineFunction) -> bool {
+        const MOST_BLOCKS: usize = 1_000;
+        let within = |val: Val, id: BlockId| self.span(val).is_none_or(|[first, last]| first <= id && id <= last);
+        self.spans.is_empty() || f.blocks.len() > MOST_BLOCKS || {
+            let all = Self::with(f, List::default());
+            f.block_ids().all(|id| all.live_in(id).chain(all.live_out(f, id)).all(|val| within(val, id)))
+        }
+    }
+
+    fn with(f: &MachineFunction, spans: List<Option<Span>>) -> Self {
         let (logical, linear) = (Preds::logical(f), Preds::linear(f));
         let mut scan = Scan {
+            spans: &spans,
             place: filled(f.values.len(), None),
             values: List::default(),
             defined: filled(f.values.len(), u32::MAX),
@@ -113,10 +139,15 @@ impl Liveness {
             }
         }
         let live_in = into.by_block();
-        Self { logical, linear, place, values, live_in }
+        Self { logical, linear, place, values, live_in, spans }
     }
 
-    /// Values live into a block, without its parameters.
+    /// The stretch of a variable that is in no list.
+    pub fn span(&self, val: Val) -> Option<Span> {
+        *self.spans.get(val.index())?
+    }
+
+    /// Values live into a block, without its parameters and those with a stretch.
     pub fn live_in(&self, block: BlockId) -> impl Iterator<Item = Val> {
         self.live_in.of(block.index()).iter().map(|place| self.values[*place as usize])
     }
@@ -180,7 +211,8 @@ pub fn args_at_end(f: &MachineFunction, block: BlockId) -> &[Operand] {
 }
 
 /// One walk over the code.
-struct Scan {
+struct Scan<'a> {
+    spans: &'a [Option<Span>],
     place: List<Option<u32>>,
     values: List<Val>,
     /// By value: the block in which it was last seen to be defined.
@@ -191,7 +223,7 @@ struct Scan {
     homes: List<(Val, BlockId)>,
 }
 
-impl Scan {
+impl Scan<'_> {
     fn block(&mut self, f: &MachineFunction, logical: &Preds, id: BlockId) {
         let block = f.block(id);
         self.uses(args_at_start(f, logical, id), id);
@@ -208,15 +240,19 @@ impl Scan {
         }
     }
 
+    fn has_span(&self, val: Val) -> bool {
+        self.spans.get(val.index()).is_some_and(Option::is_some)
+    }
+
     fn define(&mut self, val: Val, id: BlockId) {
-        if std::mem::replace(&mut self.defined[val.index()], id.0) != id.0 {
+        if !self.has_span(val) && std::mem::replace(&mut self.defined[val.index()], id.0) != id.0 {
             self.homes.push((val, id));
         }
     }
 
     fn uses(&mut self, operands: &[Operand], id: BlockId) {
         for val in operands.iter().filter_map(|op| op.as_val()) {
-            if self.defined[val.index()] == id.0 {
+            if self.defined[val.index()] == id.0 || self.has_span(val) {
                 continue;
             }
             let values = &mut self.values;
