@@ -177,8 +177,12 @@ impl Lifted {
                     VectorForm::Sdwa(sdwa) => Extra::Sdwa(sdwa, f.mods),
                     VectorForm::Dpp8 { .. } => return Err("DPP8"),
                     VectorForm::Dpp16(_) => return Err("modifiers of DPP"),
+                    VectorForm::LongDpp16(_) | VectorForm::LongDpp8 { .. } => return Err("DPP of a long form"),
+                    VectorForm::Interp { .. } => return Err("interpolation of gfx11"),
                 }
             }
+            Fields::Dual(_) => return Err("a dual instruction"),
+            Fields::LdsDirect(_) => return Err("a direct load from LDS"),
             Fields::Interp(f) => {
                 self.defs.push(vgpr(f.dst));
                 let vertex = match f.src {
