@@ -16,7 +16,7 @@ const PIXEL_INPUTS: [u8; 16] = [2, 2, 2, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1];
 /// Adds those of a wave of a primitive shader besides the user data: numbers of the group and of the wave, the scratch wave
 /// offset; the primitive, the vertex id, and those up to the instance id.
 fn ngg(set: &mut RegisterSet, stage: &StageCode, words: &RegisterWords) {
-    let offset = stage.scratch.then_some(5);
+    let offset = stage.scratch_offset.then_some(5);
     [2, 3].into_iter().chain(offset).for_each(|n| set.insert(Register::sgpr(n)));
     set.vgprs(Vgpr(0), words.field(rsrc1_gs::GS_VGPR_COMP_CNT).min(3) as u8 + 1);
     set.vgprs(Vgpr(5), words.field(rsrc2_gs::ES_VGPR_COMP_CNT).min(3) as u8 + 1);
@@ -55,7 +55,7 @@ pub(super) fn registers(stage: &StageCode, words: &RegisterWords) -> RegisterSet
         ngg(&mut set, stage, words);
         return set;
     }
-    for n in 0..system + u8::from(stage.scratch) {
+    for n in 0..system + u8::from(stage.scratch_offset) {
         set.insert(Register::sgpr(next.saturating_add(n)));
     }
     match stage.stage {
@@ -74,6 +74,7 @@ pub(super) fn registers(stage: &StageCode, words: &RegisterWords) -> RegisterSet
                 first = first.saturating_add(count);
             }
         }
+        Stage::Compute if stage.packed_local_ids => set.vgprs(Vgpr(0), 1),
         Stage::Compute => set.vgprs(Vgpr(0), words.field(rsrc2::TIDIG_COMP_CNT).min(2) as u8 + 1),
     }
     set

@@ -194,7 +194,7 @@ impl Flow for Outstanding {
                 self.lgkm.issue(step.at, kind::GDS, &effects.writes);
                 self.exp.issue(step.at, kind::GDS, &effects.reads.vector_part());
             }
-            CountedAccess::Message => self.lgkm.issue(step.at, kind::MESSAGE, &none),
+            CountedAccess::Message => self.lgkm.issue(step.at, kind::MESSAGE, &effects.writes),
             CountedAccess::Export(which) => {
                 let kind = match which {
                     ExportKind::Pixel => kind::PIXEL,

@@ -35,9 +35,16 @@ pub enum Control {
     SetReg,
     /// Waits for outstanding operations.
     Wait(Wait),
+    /// Asks for the time, which is constant, because results that depend on it could not be compared.
+    Clock,
     /// A hint to the hardware: no effect here.
     Nothing,
 }
+
+/// The message that asks for the time.
+const ASKS_REAL_TIME: u16 = 0x83;
+/// The hardware register of a clock.
+const SHADER_CYCLES: u16 = 29;
 
 /// Counters that a wait instruction names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +96,7 @@ pub fn resolve(op: Op) -> Option<Control> {
         Op::SWaitcntExpcnt => Control::Wait(Wait::One(Counter::Export)),
         Op::SWaitcntLgkmcnt => Control::Wait(Wait::One(Counter::Scalar)),
         Op::SSendmsg => Control::Message,
+        Op::SSendmsgRtnB64 => Control::Clock,
         Op::SWaitIdle => Control::Wait(Wait::All),
         Op::SNop
         | Op::SWaitcntDepctr
@@ -125,6 +133,8 @@ pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()
             let value = wave.uniform(Src::Scalar(Scalar::M0), OperandKind::B32)? as u32;
             wave.messages.push(WaveMessage { number: fields.imm, value, after: wave.exports.len() });
         }
+        Control::Clock if fields.imm == ASKS_REAL_TIME => wave.set_scalar64(dst, 0),
+        Control::Clock => return Err(Error::unsupported("question to the hardware", format!("number {}", fields.imm))),
         Control::End => wave.state = WaveState::Ended,
         Control::Barrier => wave.state = WaveState::Barrier,
         Control::Branch(condition) => {
@@ -202,6 +212,7 @@ fn hardware_register(imm: u16) -> (u16, u32, u32) {
 fn read_register(wave: &Wave, register: u16) -> Result<u32> {
     match register {
         MODE => Ok(wave.mode.0),
+        SHADER_CYCLES => Ok(0),
         FLAT_SCR_LO => Ok(wave.flat_scratch as u32),
         FLAT_SCR_HI => Ok((wave.flat_scratch >> 32) as u32),
         _ => Err(Error::unsupported("hardware register", format!("number {register}"))),

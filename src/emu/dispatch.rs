@@ -7,7 +7,7 @@ use super::memory::Memory;
 use super::trace::{Follow, Trace};
 use super::wave::{POISON, Wave};
 use dovetail_base::error::{Error, Result};
-use dovetail_base::target::{Stage, WaveSize};
+use dovetail_base::target::{ScratchAccess, Stage, WaveSize};
 use dovetail_isa::{Isa, Scalar, Sgpr, Vgpr};
 use dovetail_metadata::registers::compute_num_thread::NUM_THREAD_FULL as THREADS;
 use dovetail_metadata::registers::{COMPUTE_NUM_THREAD, RegisterWords, compute_pgm_rsrc2 as rsrc2};
@@ -127,13 +127,15 @@ impl Machine {
         }
         let stage = pipeline.stages.get(&Stage::Compute);
         let stage = stage.ok_or_else(|| Error::malformed("the pipeline has no compute stage"))?;
-        let group = Group::new(stage, &pipeline.registers, self.isa())?;
+        let mut group = Group::new(stage, &pipeline.registers, self.isa())?;
         let mut tables = Tables::new(self, pipeline, root)?;
         let numbers: Vec<u8> = grid.into_iter().flat_map(u32::to_le_bytes).collect();
         tables.workgroups = self.alloc_with(&numbers)?;
         if group.wave_scratch != 0 {
-            let scratch = self.alloc(group.wave_scratch * group.waves())?;
-            tables.set_scratch(self, COMPUTE_SCRATCH, scratch)?;
+            group.scratch = self.alloc(group.wave_scratch * group.waves())?;
+            if group.has_scratch_descriptor() {
+                tables.set_scratch(self, COMPUTE_SCRATCH, group.scratch)?;
+            }
         }
         let mut stats = RunStats::default();
         for z in 0..grid[2] {
@@ -163,7 +165,10 @@ struct Group<'a> {
     size: bool,
     local_ids: u8,
     lds: usize,
+    /// Bytes of scratch memory of a wave.
     wave_scratch: usize,
+    /// Address of the scratch memory of a workgroup.
+    scratch: u64,
 }
 
 impl<'a> Group<'a> {
@@ -185,6 +190,7 @@ impl<'a> Group<'a> {
             local_ids: registers.field(rsrc2::TIDIG_COMP_CNT).min(2) as u8,
             lds: registers.field(rsrc2::LDS_SIZE) as usize * isa.facts().lds_unit as usize,
             wave_scratch: stage.scratch as usize * stage.wave.lanes() as usize,
+            scratch: 0,
         })
     }
 
@@ -202,6 +208,10 @@ impl<'a> Group<'a> {
         let index = (id[0] + x * (id[1] + y * id[2])) as usize;
         let lanes = self.stage.wave.lanes() as usize;
         Some((index / lanes, index % lanes))
+    }
+
+    fn has_scratch_descriptor(&self) -> bool {
+        self.isa.facts().scratch == ScratchAccess::Descriptor
     }
 
     fn lanes(&self) -> usize {
@@ -233,13 +243,21 @@ impl<'a> Group<'a> {
             // Waves per workgroup, and the index of this one (K: where Mesa expects it from gfx10.3 on).
             push(&mut wave, (self.waves() | n << 20) as u32)?;
         }
-        if self.wave_scratch != 0 {
-            push(&mut wave, (n * self.wave_scratch) as u32)?;
+        if self.has_scratch_descriptor() {
+            if self.wave_scratch != 0 {
+                push(&mut wave, (n * self.wave_scratch) as u32)?;
+            }
+        } else {
+            wave.flat_scratch = self.scratch + (n * self.wave_scratch) as u64;
         }
         let [x, y, _] = self.threads;
         for lane in 0..lanes {
             let index = (first + lane) as u32;
             let local = [index % x, index / x % y, index / x / y];
+            if self.isa.facts().packed_local_ids {
+                wave.set_vgpr(Vgpr(0), 0, lane, local[0] | local[1] << 10 | local[2] << 20);
+                continue;
+            }
             for (v, value) in (0..=self.local_ids).zip(local) {
                 wave.set_vgpr(Vgpr(v), 0, lane, value);
             }

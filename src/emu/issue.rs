@@ -11,7 +11,10 @@ use dovetail_isa::{Op, Scalar, Traits};
 pub fn issued(inst: &Instruction, run: &Run) -> Option<Issue> {
     let none = TrackedRegisters::default();
     let (kind, results, sources) = match (run, &inst.fields) {
-        (_, Fields::Scalar(_)) if inst.entry.is(Traits::MESSAGE) => (OperationKind::Message, none, none),
+        (_, Fields::Scalar(f)) if inst.entry.is(Traits::MESSAGE) => {
+            let answer = f.dst.map_or(none, |dst| TrackedRegisters::scalar(dst, inst.entry.dst_kind(0).registers()));
+            (OperationKind::Message, answer, none)
+        }
         (_, Fields::Smem(f)) if !inst.entry.dst.is_empty() => {
             (OperationKind::Smem, TrackedRegisters::scalar(f.data, inst.entry.data_registers()), none)
         }

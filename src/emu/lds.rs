@@ -165,14 +165,14 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
                 let width = bits as usize / 8;
                 let take = |n: usize| number(&dwords(width).take(wave, f.data[n], lane));
                 let first = take(0);
-                // A DS compare and swap has the expected value first; gfx11, and buffer and image instructions, have it
-                // second (isa-gfx10 6).
+                // `ds_cmpst` has the expected value first; `ds_cmpstore`, as buffer and image instructions, has it second.
                 let kind = inst.entry.atomic();
                 let swaps = matches!(kind, Some(MachineAtomic::CompareSwap | MachineAtomic::FloatCompareSwap));
                 // An absent second operand still has a field with some register number: do not read it.
                 let both = swaps || matches!(kind, Some(MachineAtomic::MaskedOr | MachineAtomic::Wrap));
                 let second = if both { take(1) } else { 0 };
-                let (data, compare) = if swaps { (second, first) } else { (first, second) };
+                let expected_first = swaps && !stores_first(inst.entry.op);
+                let (data, compare) = if expected_first { (second, first) } else { (first, second) };
                 let old = number(&lds.read(place(one), width)?);
                 let new = atomic(Cell { old, data, compare, bits }).to_le_bytes();
                 lds.write(place(one), &new[..width]);
@@ -191,6 +191,22 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
         }
     }
     Ok(())
+}
+
+/// Whether a compare and swap has the new value first.
+fn stores_first(op: Op) -> bool {
+    use Op as O;
+    matches!(
+        op,
+        O::DsCmpstoreB32
+            | O::DsCmpstoreF32
+            | O::DsCmpstoreB64
+            | O::DsCmpstoreF64
+            | O::DsCmpstoreRtnB32
+            | O::DsCmpstoreRtnF32
+            | O::DsCmpstoreRtnB64
+            | O::DsCmpstoreRtnF64
+    )
 }
 
 /// Each half of a wave64 permutes by itself (K).

@@ -47,6 +47,13 @@ pub(super) static GFX10: CacheRules = {
     }
 };
 
+/// gfx11 (LLVM, the same guide): `glc` alone misses those caches, and `dlc` asks for something else.
+pub(super) static GFX11: CacheRules = CacheRules {
+    device_load: CachePolicy { glc: true, slc: false, dlc: false },
+    stream: GFX10.stream,
+    returns: GFX10.returns,
+};
+
 impl Isa {
     /// The policy of an access: `stream` for data that is not used again soon.
     pub fn cache_policy(&self, access: CacheAccess, scope: CacheScope, stream: bool) -> CachePolicy {

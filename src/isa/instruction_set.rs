@@ -127,12 +127,12 @@ static GFX103: Isa = Isa::new(GFX103_TABLES);
 /// The tables of gfx11. Of five separate image addresses the last begins a run with the rest (Mesa, `ac_gpu_info`); clauses
 /// have 32 instructions at most (LLVM, `getHardClauseMaxLength`).
 const GFX11_TABLES: Tables = Tables {
-    set: InstructionSet::Gfx11,
+    set: InstructionSet::Gfx1100,
     rows: tables::GFX11,
     layout: &layout::GFX11,
     codes: OperandCodes { m0: 125, null: 124, zero_flags: false },
     waits: &counters::GFX11,
-    cache: &cache::GFX10,
+    cache: &cache::GFX11,
     hazards: hazards::GFX11,
     clause: 32,
     image_addresses: 5,
@@ -141,8 +141,14 @@ const GFX11_TABLES: Tables = Tables {
     bad_distance: None,
     names: &program_names::GFX11,
 };
-static GFX11: Isa = Isa::new(GFX11_TABLES);
-static GFX115: Isa = Isa::new(Tables { set: InstructionSet::Gfx115, scalar_beside_lanes: true, ..GFX11_TABLES });
+static GFX1100: Isa = Isa::new(GFX11_TABLES);
+static GFX1102: Isa = Isa::new(Tables { set: InstructionSet::Gfx1102, ..GFX11_TABLES });
+static GFX1150: Isa = gfx115(InstructionSet::Gfx1150);
+static GFX1151: Isa = gfx115(InstructionSet::Gfx1151);
+
+const fn gfx115(set: InstructionSet) -> Isa {
+    Isa::new(Tables { set, scalar_beside_lanes: true, ..GFX11_TABLES })
+}
 
 impl Isa {
     const fn new(of: Tables) -> Self {
@@ -215,8 +221,10 @@ impl Isa {
             InstructionSet::Gfx1012 => &GFX1012,
             InstructionSet::Gfx1013 => &GFX1013,
             InstructionSet::Gfx103 => &GFX103,
-            InstructionSet::Gfx11 => &GFX11,
-            InstructionSet::Gfx115 => &GFX115,
+            InstructionSet::Gfx1100 => &GFX1100,
+            InstructionSet::Gfx1102 => &GFX1102,
+            InstructionSet::Gfx1150 => &GFX1150,
+            InstructionSet::Gfx1151 => &GFX1151,
         }
     }
 

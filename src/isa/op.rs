@@ -185,5 +185,6 @@ operations! {
     VInterpP2RtzF16F32 LdsParamLoad LdsDirectLoad VDualFmacF32 VDualFmaakF32 VDualFmamkF32 VDualMulF32 VDualAddF32
     VDualSubF32 VDualSubrevF32 VDualMulDx9ZeroF32 VDualMovB32 VDualCndmaskB32 VDualMaxF32 VDualMinF32 VDualDot2accF32F16
     VDualDot2accF32Bf16 VDualAddNcU32 VDualLshlrevB32 VDualAndB32 DsAddGsRegRtn DsSubGsRegRtn DsBvhStackRtnB32
-    FlatAtomicAddF32 GlobalAtomicAddF32 BufferAtomicAddF32
+    FlatAtomicAddF32 GlobalAtomicAddF32 BufferAtomicAddF32 VDot4I32Iu8 VDot8I32Iu4 DsCmpstoreB32 DsCmpstoreF32
+    DsCmpstoreB64 DsCmpstoreF64 DsCmpstoreRtnB32 DsCmpstoreRtnF32 DsCmpstoreRtnB64 DsCmpstoreRtnF64
 }

@@ -3,7 +3,7 @@
 //! A 32-bit [`Src`] made by [`Src::from_bits`] is canonical: a literal only if there is no inline constant for the value.
 
 use super::OperandKind;
-use dovetail_base::target::Family;
+use dovetail_base::target::InstructionSet;
 use std::fmt;
 
 /// A scalar general register, s0 to s105.
@@ -16,7 +16,7 @@ pub struct Vgpr(pub u8);
 
 impl Sgpr {
     /// Number of SGPRs that an operand can name; the same on every gfx10 and gfx11 part.
-    pub const COUNT: u8 = Family::Gfx103.facts().sgprs as u8;
+    pub const COUNT: u8 = InstructionSet::Gfx103.facts().sgprs as u8;
 
     /// The register with this number; `None` if there is none.
     pub const fn new(number: u8) -> Option<Self> {
@@ -31,7 +31,7 @@ impl Sgpr {
 
 impl Vgpr {
     /// Number of VGPRs that an operand can name; the same on every part.
-    pub const COUNT: u16 = Family::Gfx103.facts().vgprs as u16;
+    pub const COUNT: u16 = InstructionSet::Gfx103.facts().vgprs as u16;
     /// Number of VGPRs that an operand can name if one bit of their numbers chooses a half.
     pub const HALVED: u8 = 128;
 

@@ -52,6 +52,7 @@ traits! {
     TIED "The old destination is an operand.";
     PARTIAL "A part of the destination stays as it was: 16-bit results, halves loaded, single lanes.";
     HIGH_HALF "Uses the high half of its data register.";
+    EARLY "Writes a result before it has read all sources, none of which can be in its register.";
     SWAPS "Source and destination change places.";
     INDIRECT "M0 moves the number of a register operand.";
     ACTS "Does more than to write registers.";

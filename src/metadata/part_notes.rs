@@ -11,7 +11,7 @@ use super::registers::{COMPUTE_NUM_THREAD, StageRegisters, compute_num_thread, c
 use super::schema::MetadataKey;
 use super::stage_text::{Counts, StageText};
 use dovetail_base::error::{Error, Result};
-use dovetail_base::target::{HardwareStage, WaveSize};
+use dovetail_base::target::{HardwareStage, ScratchAccess, WaveSize};
 use smallvec::SmallVec;
 
 /// The notes that depend on one part alone.
@@ -78,7 +78,11 @@ fn stage_registers(
 ) -> Result<()> {
     let (registers, facts) = (StageRegisters::of(hardware)?, interface.target.facts());
     let words = &mut notes.registers;
-    let loaded = interface.entry_sgprs.saturating_add(words.field(registers.scratch_en) + hardware.first_user_sgpr());
+    let offset = match facts.scratch {
+        ScratchAccess::Descriptor => words.field(registers.scratch_en),
+        ScratchAccess::Base => 0,
+    };
+    let loaded = interface.entry_sgprs.saturating_add(offset + hardware.first_user_sgpr());
     notes.stage.insert(MetadataKey::SgprCount, notes.stage[&MetadataKey::SgprCount].max(loaded).max(1));
     notes.stage.insert(
         MetadataKey::VgprCount,
@@ -147,6 +151,7 @@ fn entry_vgprs(hardware: HardwareStage, interface: &StageInterface) -> u32 {
             }
         }
         StageKind::Vertex(v) => vgpr_comp_cnt(interface, v.vgpr_comp_cnt).saturating_add(1),
+        StageKind::Compute(_) if interface.target.facts().packed_local_ids => 1,
         StageKind::Compute(c) => c.tidig_comp_cnt.saturating_add(1),
         // One pair of barycentrics, without which no pixel wave can start.
         StageKind::Fragment(_) => 2,

@@ -1,8 +1,8 @@
-//! Numbers of the hardware, by family.
+//! Numbers of the hardware, by instruction set.
 
-use super::{Family, Gpu, WaveSize};
+use super::{Gpu, InstructionSet, Stage, StageSet, WaveSize};
 
-/// What a family of GPUs has, apart from its instructions. Pairs are by wave size: 32, 64.
+/// What the GPUs of an instruction set have, apart from instructions. Pairs are by wave size: 32, 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FamilyFacts {
     /// SGPRs that an operand can name.
@@ -25,6 +25,14 @@ pub struct FamilyFacts {
     pub lds_unit: u32,
     /// Most scratch memory of a wave in bytes: what SPI_TMPRING_SIZE.WAVESIZE counts, 13 bits of KiB.
     pub wave_scratch: u64,
+    /// How a lane reaches its scratch memory.
+    pub scratch: ScratchAccess,
+    /// A compute wave has its local ids in one VGPR, of ten bits each (LLVM: `FeaturePackedTID`).
+    pub packed_local_ids: bool,
+    /// There are atomics for the least and greatest double by address, and for those of floats in images.
+    pub all_float_atomics: bool,
+    /// Stages that code is made for.
+    pub stages: StageSet,
     /// Bytes in a line of the instruction cache (PAL: `s_code_end` lines after the code).
     pub code_line: u32,
     /// The render back ends take colours of one narrow channel in 16 bits (PAL: `rbPlus`, RB+).
@@ -34,6 +42,26 @@ pub struct FamilyFacts {
     pub masked_positions: bool,
     /// Layouts of typed buffer access.
     pub buffer_layouts: &'static [BufferLayout],
+}
+
+/// How a lane reaches its scratch memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScratchAccess {
+    /// Through a buffer descriptor in the global table. An SGPR after the others has the offset of the wave's memory.
+    Descriptor,
+    /// By instructions of their own: the hardware knows where the wave's memory is (LLVM: `FeatureArchitectedFlatScratch`).
+    Base,
+}
+
+impl ScratchAccess {
+    /// Bytes that a scalar offset counts for each byte of a lane: through a descriptor it is an offset in the memory of the
+    /// wave, whose lanes are interleaved.
+    pub const fn scalar_unit(self, wave: WaveSize) -> u32 {
+        match self {
+            Self::Descriptor => wave.lanes(),
+            Self::Base => 1,
+        }
+    }
 }
 
 /// A layout of typed buffer access. Its formats are numbered one after the other, in the order of the number formats that it
@@ -114,6 +142,10 @@ const GFX103: FamilyFacts = FamilyFacts {
     waves: 16,
     lds_unit: 512,
     wave_scratch: 8191 << 10,
+    scratch: ScratchAccess::Descriptor,
+    packed_local_ids: false,
+    all_float_atomics: true,
+    stages: StageSet::ALL,
     code_line: 64,
     narrow_exports: true,
     masked_positions: false,
@@ -126,28 +158,33 @@ const GFX101: FamilyFacts =
 
 /// Scratch in units of 256 bytes, 15 bits (LLVM: `S_00B860_WAVESIZE_GFX11Plus`); lines of 128 bytes (PAL); the rest as Mesa's
 /// `ac_gpu_info.c` and `aco_ir.cpp` have it.
-const GFX11: FamilyFacts =
-    FamilyFacts { wave_scratch: 32767 << 8, code_line: 128, buffer_layouts: GFX11_BUFFER_LAYOUTS, ..GFX103 };
+const GFX11: FamilyFacts = FamilyFacts {
+    wave_scratch: 32767 << 8,
+    scratch: ScratchAccess::Base,
+    packed_local_ids: true,
+    all_float_atomics: false,
+    stages: StageSet::NONE.with(Stage::Compute),
+    code_line: 128,
+    buffer_layouts: GFX11_BUFFER_LAYOUTS,
+    ..GFX103
+};
 
 /// With half as many VGPRs more (LLVM: `Feature1_5xVGPRs`).
 const GFX11_LARGE: FamilyFacts = FamilyFacts { physical_vgprs: [1536, 768], vgpr_allocation: [24, 12], ..GFX11 };
 
-impl Family {
-    /// Its numbers.
+impl InstructionSet {
+    /// The numbers of its GPUs.
     pub const fn facts(self) -> &'static FamilyFacts {
         match self {
-            Self::Gfx101 => &GFX101,
+            Self::Gfx1010 | Self::Gfx1012 | Self::Gfx1013 => &GFX101,
             Self::Gfx103 => &GFX103,
+            Self::Gfx1100 | Self::Gfx1151 => &GFX11_LARGE,
+            Self::Gfx1102 | Self::Gfx1150 => &GFX11,
         }
     }
 }
 
 impl FamilyFacts {
-    /// Those of gfx11, with the large register file or the usual one.
-    pub(super) const fn gfx11(large_file: bool) -> &'static Self {
-        if large_file { &GFX11_LARGE } else { &GFX11 }
-    }
-
     const fn of<T: Copy>(pair: [T; 2], wave: WaveSize) -> T {
         match wave {
             WaveSize::W32 => pair[0],
@@ -175,8 +212,8 @@ impl FamilyFacts {
 }
 
 impl Gpu {
-    /// The numbers of its family.
+    /// Its numbers.
     pub const fn facts(self) -> &'static FamilyFacts {
-        self.family().facts()
+        self.instructions().facts()
     }
 }

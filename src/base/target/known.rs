@@ -10,14 +10,6 @@ use std::str::FromStr;
 /// [`Gpu`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DecodedGpu {
-    /// Navi 31.
-    Gfx1100,
-    /// Navi 32.
-    Gfx1101,
-    /// Navi 33.
-    Gfx1102,
-    /// Phoenix.
-    Gfx1103,
     /// Strix Point.
     Gfx1150,
     /// Strix Halo.
@@ -36,25 +28,19 @@ struct Row {
     /// `EF_AMDGPU_MACH` (LLVM, `AMDGPUUsage`; checked against llc-22).
     elf_flags: u32,
     instructions: InstructionSet,
-    /// Whether a SIMD has 1536 VGPRs instead of 1024 (LLVM: `Feature1_5xVGPRs`).
-    large_file: bool,
 }
 
 impl DecodedGpu {
     /// In the order of the variants.
-    const ROWS: [Row; 8] = {
-        const fn row(gpu: DecodedGpu, name: &'static str, elf_flags: u32, of: InstructionSet, large_file: bool) -> Row {
-            Row { gpu, name, elf_flags, instructions: of, large_file }
+    const ROWS: [Row; 4] = {
+        const fn row(gpu: DecodedGpu, name: &'static str, elf_flags: u32, of: InstructionSet) -> Row {
+            Row { gpu, name, elf_flags, instructions: of }
         }
         [
-            row(Self::Gfx1100, "gfx1100", 0x41, InstructionSet::Gfx11, true),
-            row(Self::Gfx1101, "gfx1101", 0x46, InstructionSet::Gfx11, true),
-            row(Self::Gfx1102, "gfx1102", 0x47, InstructionSet::Gfx11, false),
-            row(Self::Gfx1103, "gfx1103", 0x44, InstructionSet::Gfx11, false),
-            row(Self::Gfx1150, "gfx1150", 0x43, InstructionSet::Gfx115, false),
-            row(Self::Gfx1151, "gfx1151", 0x4a, InstructionSet::Gfx115, true),
-            row(Self::Gfx1152, "gfx1152", 0x55, InstructionSet::Gfx115, false),
-            row(Self::Gfx1153, "gfx1153", 0x58, InstructionSet::Gfx115, false),
+            row(Self::Gfx1150, "gfx1150", 0x43, InstructionSet::Gfx1150),
+            row(Self::Gfx1151, "gfx1151", 0x4a, InstructionSet::Gfx1151),
+            row(Self::Gfx1152, "gfx1152", 0x55, InstructionSet::Gfx1150),
+            row(Self::Gfx1153, "gfx1153", 0x58, InstructionSet::Gfx1150),
         ]
     };
 
@@ -111,10 +97,7 @@ impl KnownGpu {
 
     /// The numbers of its hardware.
     pub const fn facts(self) -> &'static FamilyFacts {
-        match self {
-            Self::Target(gpu) => gpu.facts(),
-            Self::Decoded(gpu) => FamilyFacts::gfx11(gpu.row().large_file),
-        }
+        self.instructions().facts()
     }
 
     /// The GPU that an ELF file is for.

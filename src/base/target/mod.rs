@@ -5,7 +5,7 @@ mod known;
 mod shape;
 mod stage;
 
-pub use facts::{BufferLayout, FamilyFacts};
+pub use facts::{BufferLayout, FamilyFacts, ScratchAccess};
 pub use known::{DecodedGpu, KnownGpu};
 pub use shape::{MOST_HARDWARE_STAGES, PipelineShape, ShapeStage};
 pub use stage::{HardwareStage, Stage, StageSet};
@@ -42,6 +42,14 @@ pub enum Gpu {
     Gfx1012,
     /// Cyan Skillfish.
     Gfx1013,
+    /// Navi 31.
+    Gfx1100,
+    /// Navi 32.
+    Gfx1101,
+    /// Navi 33.
+    Gfx1102,
+    /// Phoenix.
+    Gfx1103,
 }
 
 /// GPUs of one generation: one encoding of instructions, one set of registers, the same numbers.
@@ -51,24 +59,28 @@ pub enum Family {
     Gfx101,
     /// RDNA 2.
     Gfx103,
+    /// RDNA 3.
+    Gfx11,
 }
 
 impl Family {
     /// Number of families; tables by family have this length, and `family as usize` is the index.
     pub const COUNT: usize = Self::ALL.len();
     /// Every family, in the order of the variants.
-    pub const ALL: [Self; 2] = [Self::Gfx101, Self::Gfx103];
+    pub const ALL: [Self; 3] = [Self::Gfx101, Self::Gfx103, Self::Gfx11];
 
     /// AMD's name of it, in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gfx101 => "rdna1",
             Self::Gfx103 => "rdna2",
+            Self::Gfx11 => "rdna3",
         }
     }
 }
 
-/// GPUs that execute the same code: the operations of their family's encoding that they have.
+/// GPUs that execute the same code: the operations of their family's encoding that they have, and the registers that their
+/// waves share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum InstructionSet {
     /// gfx1010.
@@ -79,10 +91,14 @@ pub enum InstructionSet {
     Gfx1013,
     /// RDNA 2.
     Gfx103,
-    /// RDNA 3.
-    Gfx11,
-    /// RDNA 3.5: with scalar floats.
-    Gfx115,
+    /// gfx1100 and gfx1101: with half as many VGPRs more.
+    Gfx1100,
+    /// gfx1102 and gfx1103.
+    Gfx1102,
+    /// gfx1150, gfx1152 and gfx1153: with scalar floats.
+    Gfx1150,
+    /// gfx1151: with them and with half as many VGPRs more.
+    Gfx1151,
 }
 
 impl InstructionSet {
@@ -94,16 +110,8 @@ impl InstructionSet {
         match self {
             Self::Gfx1010 | Self::Gfx1012 | Self::Gfx1013 => Ok(Family::Gfx101),
             Self::Gfx103 => Ok(Family::Gfx103),
-            Self::Gfx11 | Self::Gfx115 => Err(Error::unsupported(format!("{self:?}"), "Dovetail makes no code for it")),
-        }
-    }
-
-    /// The numbers of its GPUs that concern code, which are those of all of them.
-    pub const fn facts(self) -> &'static FamilyFacts {
-        match self {
-            Self::Gfx1010 | Self::Gfx1012 | Self::Gfx1013 => Family::Gfx101.facts(),
-            Self::Gfx103 => Family::Gfx103.facts(),
-            Self::Gfx11 | Self::Gfx115 => FamilyFacts::gfx11(false),
+            Self::Gfx1100 | Self::Gfx1102 => Ok(Family::Gfx11),
+            Self::Gfx1150 | Self::Gfx1151 => Err(Error::unsupported(format!("{self:?}"), "Dovetail makes no code for it")),
         }
     }
 
@@ -111,7 +119,7 @@ impl InstructionSet {
     pub const fn has_dot_products(self) -> bool {
         match self {
             Self::Gfx1010 | Self::Gfx1013 => false,
-            Self::Gfx1012 | Self::Gfx103 | Self::Gfx11 | Self::Gfx115 => true,
+            Self::Gfx1012 | Self::Gfx103 | Self::Gfx1100 | Self::Gfx1102 | Self::Gfx1150 | Self::Gfx1151 => true,
         }
     }
 }
@@ -121,7 +129,7 @@ struct Row {
     gpu: Gpu,
     /// LLVM's processor name.
     name: &'static str,
-    /// `e_flags` of its ELF files: `EF_AMDGPU_MACH` in bits 0-7, as LLVM's `AMDGPUUsage` lists them (checked against llc-19).
+    /// `e_flags` of its ELF files: `EF_AMDGPU_MACH` in bits 0-7, as LLVM's `AMDGPUUsage` lists them (checked against llc).
     elf_flags: u32,
     instructions: InstructionSet,
     family: Family,
@@ -129,7 +137,7 @@ struct Row {
 
 impl Gpu {
     /// In the order of the variants.
-    const ROWS: [Row; 11] = {
+    const ROWS: [Row; 15] = {
         const fn row(gpu: Gpu, name: &'static str, elf_flags: u32, of: InstructionSet, family: Family) -> Row {
             Row { gpu, name, elf_flags, instructions: of, family }
         }
@@ -145,6 +153,10 @@ impl Gpu {
             row(Gpu::Gfx1011, "gfx1011", 0x34, InstructionSet::Gfx1012, Family::Gfx101),
             row(Gpu::Gfx1012, "gfx1012", 0x35, InstructionSet::Gfx1012, Family::Gfx101),
             row(Gpu::Gfx1013, "gfx1013", 0x42, InstructionSet::Gfx1013, Family::Gfx101),
+            row(Gpu::Gfx1100, "gfx1100", 0x41, InstructionSet::Gfx1100, Family::Gfx11),
+            row(Gpu::Gfx1101, "gfx1101", 0x46, InstructionSet::Gfx1100, Family::Gfx11),
+            row(Gpu::Gfx1102, "gfx1102", 0x47, InstructionSet::Gfx1102, Family::Gfx11),
+            row(Gpu::Gfx1103, "gfx1103", 0x44, InstructionSet::Gfx1102, Family::Gfx11),
         ]
     };
 

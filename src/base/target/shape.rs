@@ -57,6 +57,11 @@ const GFX103: &[PipelineShape] = &[
     shape("Ngg", &[stage(HardwareStage::Gs, &[Stage::Vertex]), stage(HardwareStage::Ps, &[Stage::Fragment])]),
     shape("Cs", &[stage(HardwareStage::Cs, &[Stage::Compute])]),
 ];
+/// There is no hardware VS stage.
+const GFX11: &[PipelineShape] = &[
+    shape("Ngg", &[stage(HardwareStage::Gs, &[Stage::Vertex]), stage(HardwareStage::Ps, &[Stage::Fragment])]),
+    shape("Cs", &[stage(HardwareStage::Cs, &[Stage::Compute])]),
+];
 
 /// The most hardware stages that a pipeline has.
 pub const MOST_HARDWARE_STAGES: usize = {
@@ -96,6 +101,7 @@ impl Family {
         match self {
             Self::Gfx101 => GFX101,
             Self::Gfx103 => GFX103,
+            Self::Gfx11 => GFX11,
         }
     }
 

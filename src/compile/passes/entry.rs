@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | vertex | none | vertex id, relative vertex id, primitive id, instance id; then, if the vertex state is unknown, the fetched dwords |
 //! | fragment | primitive mask; provoking vertices, if [`interpolate`] needs them | the sixteen inputs of pal-abi 2.4, each a parameter of its own |
-//! | compute | workgroup id x y z, group size | local id x y z |
+//! | compute | workgroup id x y z, group size | local id x y z; where they are packed, in one register |
 //!
 //! The code generator drops fragment inputs that nothing uses. Every other SGPR is declared, used or not, because the scratch
 //! offset follows the last.
@@ -45,7 +45,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         entry.user.push((which, add(shader, RegClass::Sgpr, Type::B32, role)));
     }
     let provoking = interpolate::reads_weights(shader);
-    for &s in systems_of(shader.stage).iter().filter(|s| **s != System::ProvokingVertex || provoking) {
+    for &s in systems_of(shader.stage, cx.request.target).iter().filter(|s| **s != System::ProvokingVertex || provoking) {
         let v = add(shader, s.class(), s.ty(), ArgRole::System(s.name()));
         entry.system.push((s, v));
     }

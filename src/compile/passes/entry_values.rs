@@ -1,7 +1,7 @@
 //! The entry registers by meaning, and the fetched inputs of a vertex shader.
 
 use dovetail_base::error::{Error, Result};
-use dovetail_base::target::Stage;
+use dovetail_base::target::{Gpu, Stage};
 use dovetail_base::workspace::List;
 use dovetail_ir::{Bits, NumericKind, Op, RegClass, Shader, Type, Value};
 use dovetail_metadata::interface::{ComponentType, UserData, VertexInput};
@@ -29,10 +29,14 @@ impl Entry {
         self.find_user(which).ok_or_else(|| Error::bug(format!("user data {which:?} are used but not planned")))
     }
 
+    /// A system value, if the stage has it.
+    pub(super) fn find_system(&self, which: System) -> Option<Value> {
+        self.system.iter().find(|(s, _)| *s == which).map(|(_, v)| *v)
+    }
+
     /// A system value, which the stage must have.
     pub(super) fn system(&self, which: System) -> Result<Value> {
-        let found = self.system.iter().find(|(s, _)| *s == which).map(|(_, v)| *v);
-        found.ok_or_else(|| Error::bug(format!("{} is not an entry register of this stage", which.name())))
+        self.find_system(which).ok_or_else(|| Error::bug(format!("{} is not an entry register of this stage", which.name())))
     }
 }
 
@@ -87,9 +91,10 @@ systems! {
     LocalX "local_x" Vgpr 1;
     LocalY "local_y" Vgpr 1;
     LocalZ "local_z" Vgpr 1;
+    LocalIds "local_ids" Vgpr 1;
 }
 
-pub(super) const fn systems_of(stage: Stage) -> &'static [System] {
+pub(super) const fn systems_of(stage: Stage, gpu: Gpu) -> &'static [System] {
     use System as S;
     match stage {
         Stage::Vertex => &[S::VertexId, S::RelativeVertexId, S::PrimitiveId, S::InstanceId],
@@ -113,6 +118,9 @@ pub(super) const fn systems_of(stage: Stage) -> &'static [System] {
             S::SampleCoverage,
             S::FixedXy,
         ],
+        Stage::Compute if gpu.facts().packed_local_ids => {
+            &[S::WorkgroupX, S::WorkgroupY, S::WorkgroupZ, S::GroupSize, S::LocalIds]
+        }
         Stage::Compute => &[S::WorkgroupX, S::WorkgroupY, S::WorkgroupZ, S::GroupSize, S::LocalX, S::LocalY, S::LocalZ],
     }
 }

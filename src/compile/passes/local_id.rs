@@ -8,6 +8,9 @@ use super::entry_values::{Entry, System};
 use dovetail_base::error::Result;
 use dovetail_ir::{AluOp, Builder, BuiltIn, DerivativeGroup, Modes, Op, Type, Value};
 
+/// Bits of each id in a register that has all three; above them it is zero (LLVM, `AMDGPUUsage`, "Initial VGPR state").
+const PACKED_BITS: u32 = 10;
+
 /// The local id registers for a workgroup of this size.
 pub(super) struct LocalId<'a> {
     entry: &'a Entry,
@@ -85,7 +88,16 @@ impl<'a> LocalId<'a> {
         if self.size[n] <= 1 {
             return Ok(b.c32(0));
         }
-        self.entry.system([System::LocalX, System::LocalY, System::LocalZ][n])
+        let Some(ids) = self.entry.find_system(System::LocalIds) else {
+            return self.entry.system([System::LocalX, System::LocalY, System::LocalZ][n]);
+        };
+        let last = self.size.iter().skip(n + 1).all(|size| *size <= 1);
+        let (first, bits) = (b.c32(n as u32 * PACKED_BITS), b.c32(PACKED_BITS));
+        Ok(match (n, last) {
+            (0, true) => ids,
+            (_, true) => b.alu(AluOp::LShr, &[ids, first]),
+            _ => b.alu(AluOp::UBitExtract, &[ids, first, bits]),
+        })
     }
 }
 

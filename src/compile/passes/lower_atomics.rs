@@ -1,17 +1,19 @@
-//! Expands atomics that the hardware (gfx10.3) lacks into loops around compare-and-swap.
+//! Expands atomics that the hardware lacks into loops around compare-and-swap.
 //!
 //! | operation | workgroup memory | by address | buffers, texel buffers, images |
 //! | --- | --- | --- | --- |
 //! | float sum, 32 bits | stays | loop | loop |
 //! | float sum, 64 bits | loop | loop | loop |
-//! | float minimum, maximum, 64 bits | stays | stays | loop (the hardware could, LLVM 19 does not select it) |
+//! | float minimum, maximum, 64 bits | stays | stays; loop without [`FamilyFacts::all_float_atomics`] | loop (the hardware could, LLVM 19 does not select it) |
+//! | float minimum, maximum, 32 bits | stays | stays | stays; images: loop without [`FamilyFacts::all_float_atomics`] |
 //! | store | exchange | exchange | exchange |
 //!
 //! A loop retries with the last value read until no other access has intervened. All atomics are relaxed; the fences
 //! around them order other accesses. Helper lanes must not execute atomics: `lower_helpers` runs first.
 
+use super::context::PassContext;
 use dovetail_base::error::{Error, Result};
-use dovetail_base::target::WaveSize;
+use dovetail_base::target::FamilyFacts;
 use dovetail_ir::rewrite::{Rewrite, rewrite};
 use dovetail_ir::{
     Access, AluOp, AmdOp, AtomicMemory, AtomicOp, Bits, BlockCall, Builder, FpFlags, Inst, Merge, MimgInst, MimgOp, Op,
@@ -23,12 +25,20 @@ use smallvec::SmallVec;
 ///
 /// # Errors
 /// None but bugs.
-pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
+    expand(shader, cx.request.target.facts())
+}
+
+/// Lowers atomics without an instruction of a GPU with these facts.
+///
+/// # Errors
+/// None but bugs.
+pub fn expand(shader: &mut Shader, gpu: &FamilyFacts) -> Result<()> {
     if !shader.has(is_atomic) {
         return Ok(());
     }
     rewrite(shader, |b, inst| {
-        if becomes_loop(b.shader, inst) {
+        if becomes_loop(b.shader, inst, gpu) {
             return swap_loop(b, inst).map(Rewrite::Value);
         }
         let Some(op) = exchange(&inst.op) else { return Ok(Rewrite::Keep) };
@@ -61,10 +71,17 @@ pub(super) fn is_atomic(op: &Op) -> bool {
 }
 
 /// Whether an instruction is an atomic that becomes a loop.
-pub(super) fn becomes_loop(shader: &Shader, inst: &Inst) -> bool {
+pub(super) fn becomes_loop(shader: &Shader, inst: &Inst, gpu: &FamilyFacts) -> bool {
     let Some((op, place)) = atomic(&inst.op) else { return false };
-    let data = inst.args.get(place.first_data()).map(|&v| shader.ty(v).bits());
-    op != AtomicOp::Store && data.is_some_and(|bits| !op.has_instruction(place.memory(), bits))
+    let Some(bits) = inst.args.get(place.first_data()).map(|&v| shader.ty(v).bits()) else { return false };
+    let extreme = matches!(op, AtomicOp::FMin | AtomicOp::FMax);
+    let rare = match place {
+        AtomicPlace::Image(_) => true,
+        AtomicPlace::Global(_) => bits == Bits::B64,
+        AtomicPlace::Shared | AtomicPlace::Buffer(_) | AtomicPlace::Texel(_) => false,
+    };
+    let lacks = extreme && rare && !gpu.all_float_atomics;
+    op != AtomicOp::Store && (lacks || !op.has_instruction(place.memory(), bits))
 }
 
 /// Memory location of an atomic: its instruction without the operator.

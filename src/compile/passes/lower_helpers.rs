@@ -10,9 +10,9 @@
 //! The flag is not a branch, because code generators can disable helpers for single instructions, which exports need anyway.
 //! The verifier requires it.
 
+use super::context::PassContext;
 use super::lower_atomics;
 use dovetail_base::error::Result;
-use dovetail_base::target::WaveSize;
 use dovetail_ir::rewrite::{Rewrite, rewrite};
 use dovetail_ir::{AluOp, AmdOp, BlockCall, Builder, Inst, LaneOp, Merge, Op, Shader, Terminator, Type, Value};
 
@@ -20,7 +20,8 @@ use dovetail_ir::{AluOp, AmdOp, BlockCall, Builder, Inst, LaneOp, Merge, Op, Sha
 ///
 /// # Errors
 /// None but bugs.
-pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
+    let gpu = cx.request.target.facts();
     let helpers = shader.stage.shades_pixels();
     if helpers && shader.has(Op::writes_by_descriptor) {
         for inst in shader.insts.iter_mut().filter(|inst| inst.op.writes_by_descriptor()) {
@@ -38,7 +39,9 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
                 Rewrite::Value(b.alu(AluOp::INot, &[live]))
             }
             Op::IsHelper => Rewrite::Value(b.cbool(false)),
-            op if helpers && (by_address(op) || lower_atomics::becomes_loop(b.shader, inst)) => in_real_pixels(b, inst),
+            op if helpers && (by_address(op) || lower_atomics::becomes_loop(b.shader, inst, gpu)) => {
+                in_real_pixels(b, inst)
+            }
             _ => Rewrite::Keep,
         })
     })

@@ -14,6 +14,7 @@ mod float;
 mod half;
 mod int;
 mod lane;
+mod mixed_dot;
 mod packed;
 mod transcendental;
 
@@ -73,6 +74,9 @@ pub enum Valu {
 /// Operation of an instruction.
 pub fn resolve(inst: &Instruction, fields: &VectorFields) -> Option<Valu> {
     let op = inst.entry.op;
+    if let Some(lane) = mixed_dot::resolve(op, fields.mods.neg, fields.mods.clamp) {
+        return Some(Valu::Value { lane, fused: false });
+    }
     let integer = inst.entry.dst.first().is_some_and(|kind| !kind.is_float());
     if fields.mods.clamp && integer && int::resolve(op).is_some() {
         let lane = int::saturating(op)?;
@@ -146,8 +150,10 @@ fn gather(inst: &Instruction, fields: &VectorFields, wave: &Wave, packed: bool, 
         wave.gather(src, kind, values)?;
         if i == 0 {
             match fields.form {
-                VectorForm::Dpp16(dpp) => out.write = cross::dpp16(wave, &dpp, values)?,
-                VectorForm::Dpp8 { lanes, fi } => cross::dpp8(wave, lanes, fi, values),
+                VectorForm::Dpp16(dpp) | VectorForm::LongDpp16(dpp) => out.write = cross::dpp16(wave, &dpp, values)?,
+                VectorForm::Dpp8 { lanes, fi } | VectorForm::LongDpp8 { lanes, fi } => {
+                    cross::dpp8(wave, lanes, fi, values);
+                }
                 _ => {}
             }
         }

@@ -659,10 +659,10 @@ rows! {
     VDivFmasF32 Vop3 367 "v_div_fmas_f32" [F32] [F32 F32 F32] Valu [VCC_IN CLAMP OMOD];
     VDivFmasF64 Vop3 368 "v_div_fmas_f64" [F64] [F64 F64 F64] Double [VCC_IN CLAMP OMOD];
     VMsadU8 Vop3 369 "v_msad_u8" [B32] [B32 B32 B32] Valu [CLAMP];
-    VQsadPkU16U8 Vop3 370 "v_qsad_pk_u16_u8" [B64] [B64 B32 B64] QuarterRate [CLAMP];
-    VMqsadPkU16U8 Vop3 371 "v_mqsad_pk_u16_u8" [B64] [B64 B32 B64] QuarterRate [CLAMP];
+    VQsadPkU16U8 Vop3 370 "v_qsad_pk_u16_u8" [B64] [B64 B32 B64] QuarterRate [EARLY CLAMP];
+    VMqsadPkU16U8 Vop3 371 "v_mqsad_pk_u16_u8" [B64] [B64 B32 B64] QuarterRate [EARLY CLAMP];
     VTrigPreopF64 Vop3 372 "v_trig_preop_f64" [F64] [F64 B32] Double [CLAMP OMOD];
-    VMqsadU32U8 Vop3 373 "v_mqsad_u32_u8" [B128] [B64 B32 B128] QuarterRate [CLAMP];
+    VMqsadU32U8 Vop3 373 "v_mqsad_u32_u8" [B128] [B64 B32 B128] QuarterRate [EARLY CLAMP];
     VMadU64U32 Vop3 374 "v_mad_u64_u32" [B64 Mask] [B32 B32 B64] QuarterRate [CLAMP];
     VMadI64I32 Vop3 375 "v_mad_i64_i32" [B64 Mask] [B32 B32 B64] QuarterRate [CLAMP];
     VXor3B32 Vop3 376 "v_xor3_b32" [B32] [B32 B32 B32] Valu [];

@@ -170,7 +170,7 @@ impl Walk<'_> {
         let vector = row.format.is_short_vector() || matches!(row.format, Format::Vop3 | Format::Vop3p);
         // In wave64 the second half of the lanes reads its scalar sources after the first half has written.
         let late = vector && class == RegisterClass::Scalar && f.wave == WaveSize::W64;
-        if late || inst.writes_early() {
+        if late || inst.writes_early(f.isa) {
             self.usable.without(&self.occupied).without(&self.temps)
         } else {
             self.usable.without(&self.occupied.without(dying))

@@ -255,13 +255,13 @@ impl Rewrite<'_> {
     }
 
     /// Descriptor and scalar offset of a scratch dword; the rest of the offset is in the instruction. The hardware
-    /// interleaves the lanes by the instruction's offset, but not by the scalar offset, which therefore counts the
-    /// bytes of all lanes.
+    /// interleaves the lanes by the instruction's offset, but not by the scalar offset of a descriptor, which therefore
+    /// counts the bytes of all lanes.
     fn address(&mut self, offset: u32) -> (SmallVec<[Operand; 4]>, Extra) {
         let most = self.f.isa.limits.buffer_offset;
         let (far, offset) = (offset & !most, (offset & most) as u16);
         // Scratch memory of a size that overflows here is refused.
-        let far = far.wrapping_mul(self.f.wave.lanes());
+        let far = far.wrapping_mul(self.f.isa.facts().scratch.scalar_unit(self.f.wave));
         let scalar = if far == 0 {
             Operand::constant(0)
         } else {

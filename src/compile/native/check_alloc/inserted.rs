@@ -176,9 +176,8 @@ impl Check<'_> {
         let Extra::Buffer { offset, idxen: false, offen: false, format: None, .. } = inst.extra else {
             return Err(Error::bug("an inserted access that is indexed"));
         };
-        // The scalar offset is that of all lanes.
-        let lanes = self.before.wave.lanes();
-        let offset = far.filter(|far| far.is_multiple_of(lanes)).map(|far| far / lanes + u32::from(offset));
+        let unit = self.before.isa.facts().scratch.scalar_unit(self.before.wave);
+        let offset = far.filter(|far| far.is_multiple_of(unit)).map(|far| far / unit + u32::from(offset));
         let own = offset.filter(|at| *at >= self.before.scratch_bytes && at + 4 <= self.after.scratch_bytes);
         match own {
             Some(offset) if reg_of(descriptor) == Some(PhysReg::SCRATCH) => Ok(offset),

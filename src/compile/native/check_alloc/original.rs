@@ -54,7 +54,7 @@ impl Check<'_> {
             return Err(Error::bug("two definitions in one register"));
         }
         let untied = runs(a.uses(after)).take(count - usize::from(before.tied)).flatten();
-        if before.writes_early() && untied.filter_map(reg_of).any(|reg| written.contains(&reg)) {
+        if before.writes_early(b.isa) && untied.filter_map(reg_of).any(|reg| written.contains(&reg)) {
             return Err(Error::bug("an instruction overwrites what it reads later"));
         }
         self.judge_tied(after)?;

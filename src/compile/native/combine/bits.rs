@@ -4,7 +4,7 @@ use super::{Combine, Operands, low_bits, with_constant};
 use crate::mir::sources::PLAIN;
 use crate::mir::{Extra, Operand, OperandValue};
 use dovetail_isa::instruction::Sdwa;
-use dovetail_isa::{Format, Op};
+use dovetail_isa::{Format, Op, Traits};
 
 impl Combine<'_> {
     /// Combines a mask of a shifted value, or the conversion of a part of a value.
@@ -154,7 +154,8 @@ impl Combine<'_> {
     /// The high half of a register as a float.
     fn high_half(&self, own: &Operands) -> Option<(Op, Operands, Extra)> {
         let (inner, x) = self.only_maker(own[0]).filter(|_| self.is_vector(own[0]))?;
-        let high = inner == Op::VLshrrevB32 && x[0].what == OperandValue::Const(16) && self.is_vector(x[1]);
+        let parts = self.f.isa.row(Op::VCvtF32F16).is(Traits::SDWA);
+        let high = parts && inner == Op::VLshrrevB32 && x[0].what == OperandValue::Const(16) && self.is_vector(x[1]);
         // Selector 5 reads the high half of a register; the whole result is written.
         let sdwa = Sdwa { dst_sel: 6, dst_unused: 0, src_sel: [5, 0], sext: [false; 2] };
         high.then(|| (Op::VCvtF32F16, [x[1]].into_iter().collect(), Extra::Sdwa(sdwa, PLAIN)))

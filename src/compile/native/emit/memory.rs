@@ -1,6 +1,7 @@
 //! Emits memory accesses and exports from machine IR.
 
 use super::operands::{Operands, wrong_extra};
+use super::scratch;
 use crate::code::{Item, Merging, Open};
 use crate::mir::{Extra, LinkedDescriptor, MachineFunction, MachineInst};
 use crate::widths::SCALAR_LOADS;
@@ -116,6 +117,7 @@ pub(super) fn flat(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut
 
 /// MUBUF, MTBUF.
 pub(super) fn buffer(
+    function: &MachineFunction,
     entry: &'static OpcodeRow,
     inst: &MachineInst,
     operands: &mut Operands<'_>,
@@ -149,7 +151,7 @@ pub(super) fn buffer(
     f.resource = operands.scalar()?;
     f.soffset = operands.source(OperandKind::B32, SCALAR_OFFSET)?;
     f.data = data(entry, result, operands)?;
-    Ok(Instruction { entry, fields: Fields::Buffer(f) })
+    scratch::access(function, entry.op, f)
 }
 
 /// MIMG.

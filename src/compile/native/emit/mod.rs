@@ -14,6 +14,7 @@ mod layout;
 mod memory;
 mod operands;
 mod pieces;
+mod scratch;
 mod setup;
 mod translate;
 mod words;

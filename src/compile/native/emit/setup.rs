@@ -1,5 +1,6 @@
 //! Code that a stage needs around its body: the descriptor of scratch memory, and the rounding mode.
 
+use super::scratch::has_descriptor;
 use crate::code::{Code, CodeBlock, Item};
 use crate::mir::{MachineFunction, PhysReg, Term};
 use dovetail_base::error::{Error, Result};
@@ -26,7 +27,7 @@ pub(super) fn add(function: &MachineFunction, entry: &EntryFacts, modes: &Modes,
     let rounding = modes.rounds_toward_zero().into_iter().zip(TOWARD_ZERO);
     let rounding = rounding.filter(|(on, _)| *on).fold(0, |mode, (_, bits)| mode | bits);
     let mut head = SmallVec::<[Instruction; 8]>::new();
-    if function.scratch_bytes > 0 {
+    if has_descriptor(function) {
         head.extend(scratch(function, entry)?);
     }
     let round = |mode| Instruction::program(code.isa, Op::SRoundMode, mode);

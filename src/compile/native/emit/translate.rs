@@ -58,7 +58,7 @@ fn instruction(function: &MachineFunction, op: Op, inst: &MachineInst) -> Result
         Format::Smem => memory::smem(entry, inst, &mut operands),
         Format::Ds => memory::ds(entry, inst, &mut operands),
         Format::Flat | Format::Global | Format::Scratch => memory::flat(entry, inst, &mut operands),
-        Format::Mubuf | Format::Mtbuf => memory::buffer(entry, inst, &mut operands),
+        Format::Mubuf | Format::Mtbuf => memory::buffer(function, entry, inst, &mut operands),
         Format::Mimg => memory::image(entry, inst, &mut operands),
         Format::Exp => memory::export(entry, inst, &mut operands),
         Format::Vintrp => arithmetic::interp(entry, inst, &mut operands),

@@ -209,9 +209,8 @@ impl MachineInst {
     }
 
     /// Whether it writes a result before it has read all sources.
-    pub fn writes_early(&self) -> bool {
-        matches!(self.isa(), Some(Op::VQsadPkU16U8 | Op::VMqsadPkU16U8 | Op::VMqsadU32U8))
-            || matches!(self.extra, Extra::Descriptors { count: 2.., .. })
+    pub fn writes_early(&self, isa: &'static Isa) -> bool {
+        self.is(isa, Traits::EARLY) || matches!(self.extra, Extra::Descriptors { count: 2.., .. })
     }
 
     /// Whether it begins code that all lanes run, including lanes that wait elsewhere.

@@ -186,9 +186,9 @@ impl Selector<'_> {
                     _ => self.v(if signed { Op::VBfeI32 } else { Op::VBfeU32 }, words),
                 }
             }
-            (A::SDot4, _) => self.v(Op::VDot4I32I8, words),
+            (A::SDot4, _) => self.signed_dot(words, false),
             (A::UDot4, _) => self.v(Op::VDot4U32U8, words),
-            (A::SDot4Sat, _) => self.clamped(Op::VDot4I32I8, words),
+            (A::SDot4Sat, _) => self.signed_dot(words, true),
             (A::UDot4Sat, _) => self.clamped(Op::VDot4U32U8, words),
             _ => return Err(Error::unsupported(format!("native: {} of 32 bits", op.name()), "")),
         };
@@ -197,6 +197,12 @@ impl Selector<'_> {
 
     fn saturating(&mut self, op: Op, words: &[OperandValue]) -> Val {
         self.v_with(op, words, Extra::Vector(Modifiers { clamp: true, ..PLAIN }))
+    }
+
+    /// Products of signed bytes: by an instruction for them, or by one that takes the sign of each factor.
+    fn signed_dot(&mut self, words: &[OperandValue], clamp: bool) -> Val {
+        let (op, neg) = if self.isa.has(Op::VDot4I32I8) { (Op::VDot4I32I8, 0) } else { (Op::VDot4I32Iu8, 0b11) };
+        self.v_with(op, words, Extra::Vector(Modifiers { clamp, neg, op_sel_hi: 7, ..PLAIN }))
     }
 
     fn clamped(&mut self, op: Op, words: &[OperandValue]) -> Val {

@@ -12,6 +12,11 @@ use dovetail_isa::instruction::{CachePolicy, Fields, ScalarFields};
 use dovetail_isa::{CacheAccess, CacheScope, Counter, Op, WaitCounts};
 use smallvec::SmallVec;
 
+/// The message that asks for the time (LLVM: `MSG_RTN_GET_REALTIME`).
+const ASKS_REAL_TIME: u16 = 0x83;
+/// All 20 bits of the clock of a shader engine, hardware register 29 (LLVM: `HW_REG_SHADER_CYCLES`; Mesa reads these).
+const SHADER_CYCLES: u16 = 29 | (20 - 1) << 11;
+
 impl Selector<'_> {
     /// An instruction with a result that is neither arithmetic nor a constant.
     pub(super) fn load(&mut self, op: &IrOp, args: &[Value], result: Value) -> Result<()> {
@@ -495,13 +500,21 @@ impl Selector<'_> {
     }
 
     fn clock(&mut self, scope: Scope, result: Value) -> Result<()> {
-        let op = match scope {
-            Scope::Device | Scope::System => Op::SMemrealtime,
-            _ => Op::SMemtime,
-        };
-        let vals = self.scalars(2);
-        self.isa(op, &run_of(&vals), &[], Extra::Smem { offset: 0, cache: CachePolicy::default() });
-        self.set_vals(result, &vals);
+        let device = matches!(scope, Scope::Device | Scope::System);
+        let op = if device { Op::SMemrealtime } else { Op::SMemtime };
+        if self.isa.has(op) {
+            let vals = self.scalars(2);
+            self.isa(op, &run_of(&vals), &[], Extra::Smem { offset: 0, cache: CachePolicy::default() });
+            self.set_vals(result, &vals);
+        } else if device {
+            let vals = self.scalars(2);
+            self.isa(Op::SSendmsgRtnB64, &run_of(&vals), &[], Extra::Imm(ASKS_REAL_TIME));
+            self.set_vals(result, &vals);
+        } else {
+            let low = self.scalars(1)[0];
+            self.isa(Op::SGetregB32, &[Operand::val(low)], &[], Extra::Imm(SHADER_CYCLES));
+            self.set(result, &[OperandValue::Val(low), OperandValue::Const(0)]);
+        }
         Ok(())
     }
 }

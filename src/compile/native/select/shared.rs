@@ -125,10 +125,12 @@ impl Selector<'_> {
         let base = self.vector(base);
         let extra = Extra::Ds { offsets: (offset as u16).to_le_bytes() };
         let rtn = |narrow: Op, full: Op| if wide { full } else { narrow };
+        let expected_first = self.isa.has(Op::DsCmpstRtnB32);
         let isa = match op {
             A::Load => rtn(Op::DsReadB32, Op::DsReadB64),
             A::Exchange => rtn(Op::DsWrxchgRtnB32, Op::DsWrxchgRtnB64),
-            A::CompareExchange => rtn(Op::DsCmpstRtnB32, Op::DsCmpstRtnB64),
+            A::CompareExchange if expected_first => rtn(Op::DsCmpstRtnB32, Op::DsCmpstRtnB64),
+            A::CompareExchange => rtn(Op::DsCmpstoreRtnB32, Op::DsCmpstoreRtnB64),
             A::IAdd => rtn(Op::DsAddRtnU32, Op::DsAddRtnU64),
             A::ISub => rtn(Op::DsSubRtnU32, Op::DsSubRtnU64),
             A::SMin => rtn(Op::DsMinRtnI32, Op::DsMinRtnI64),
@@ -144,8 +146,12 @@ impl Selector<'_> {
             A::FAdd | A::Store => return Err(Error::unsupported(format!("native: shared {op:?}"), "")),
         };
         let mut uses: Operands = [base].into_iter().collect();
-        // Compare and swap: the comparator is the hardware's first operand, and the IR's last.
-        let order: &[usize] = if op == A::CompareExchange { &[2, 1] } else { &[1] };
+        // The expected value is the IR's last operand.
+        let order: &[usize] = match op {
+            A::CompareExchange if expected_first => &[2, 1],
+            A::CompareExchange => &[1, 2],
+            _ => &[1],
+        };
         for &n in order.iter().filter(|n| **n < args.len()) {
             let words = self.words(args[n])?;
             uses.extend(self.vector_run(&words));

@@ -141,7 +141,7 @@ impl State {
                 self.lgkm.issue(kind::GDS, effects.writes);
                 self.exp.issue(kind::GDS, effects.reads.vector_part());
             }
-            CountedAccess::Message => self.lgkm.issue(kind::MESSAGE, none),
+            CountedAccess::Message => self.lgkm.issue(kind::MESSAGE, effects.writes),
             CountedAccess::Export(which) => {
                 let kind = match which {
                     ExportKind::Pixel => kind::PIXEL,

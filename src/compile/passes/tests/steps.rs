@@ -1,7 +1,7 @@
 //! Checks that the expansions of lowering give the interpreter's result for the whole operation.
 
 use crate::{lower_arithmetic, lower_atomics, lower_barriers};
-use dovetail_base::target::{Stage, WaveSize};
+use dovetail_base::target::{Gpu, Stage, WaveSize};
 use dovetail_interp::{Options, ShadowedMemory, World, dispatch};
 use dovetail_ir::parse::parse;
 use dovetail_ir::verify::verify;
@@ -367,7 +367,7 @@ fn a_loop_adds_for_every_invocation() {
     let whole = parse(text).unwrap();
     let mut lowered = whole.clone();
     lower_barriers::run(&mut lowered, WaveSize::W32).unwrap();
-    lower_atomics::run(&mut lowered, WaveSize::W32).unwrap();
+    lower_atomics::expand(&mut lowered, Gpu::Gfx1030.facts()).unwrap();
     assert_eq!(lowered.blocks.len(), 3);
     let bytes = run(&lowered, 8);
     assert_eq!(bytes, run(&whole, 8));

@@ -143,7 +143,8 @@ impl<'a> Rewrite<'a> {
         let mov = if self.f.wave == WaveSize::W32 { Op::SMovB32 } else { Op::SMovB64 };
         let exec = [Operand::fixed(PhysReg::EXEC)];
         let most = self.f.isa.limits.buffer_offset;
-        let far = match (offset & !most).wrapping_mul(self.f.wave.lanes()) {
+        let unit = self.f.isa.facts().scratch.scalar_unit(self.f.wave);
+        let far = match (offset & !most).wrapping_mul(unit) {
             0 => Operand::constant(0),
             far => Operand::val(self.copy(OperandValue::Const(far))),
         };
