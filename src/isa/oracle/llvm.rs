@@ -11,13 +11,16 @@ pub(super) type Answers = Vec<Result<String, String>>;
 #[derive(Debug)]
 struct Died;
 
+/// What it said of lines, by their number.
+type Complaints = BTreeMap<usize, String>;
+
 fn run(
     judge: &Judge,
     test: &str,
     wave: WaveSize,
     args: &[&str],
     lines: &[String],
-) -> Option<Result<(String, BTreeMap<usize, String>), Died>> {
+) -> Option<Result<(String, Complaints), Died>> {
     let tool = support::tool(test, judge.tool)?;
     let gpu = format!("-mcpu={}", judge.gpu);
     let attributes = format!("-mattr=+wavefrontsize{},-wavefrontsize{}", wave.lanes(), 96 - wave.lanes());
@@ -39,7 +42,7 @@ fn run(
 }
 
 /// Assigns outputs in order to the lines without a complaint.
-fn answers(count: usize, mut outputs: impl Iterator<Item = String>, complaints: &BTreeMap<usize, String>) -> Answers {
+fn answers(count: usize, mut outputs: impl Iterator<Item = String>, complaints: &Complaints) -> Answers {
     let answer = |line: usize| match complaints.get(&line) {
         Some(why) => Err(why.clone()),
         None => outputs.next().ok_or_else(|| "no answer".to_owned()),

@@ -142,7 +142,7 @@ fn scalar_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow, wave
         Op::SWaitcnt => imm & isa.waits.constant_bits(),
         Op::SSendmsg | Op::SSendmsghalt => 9,
         Op::SSendmsgRtnB32 | Op::SSendmsgRtnB64 => 128 + imm % 7,
-        Op::SDelayAlu => imm % 12 | (imm >> 4) % 6 << 4 | (imm >> 8) % 12 << 7,
+        Op::SDelayAlu => (imm % 12) | (((imm >> 4) % 6) << 4) | (((imm >> 8) % 12) << 7),
         Op::SWaitEvent => imm,
         // Low numbers have names.
         Op::SVersion => imm & 0xff | 0x80,
