@@ -4,7 +4,7 @@
 
 use super::cache::{self, CacheRules};
 use super::counters::{self, WaitLayout};
-use super::hazards::{self, Hazard};
+use super::hazards::{self, Hazard, RegisterHazard};
 use super::instruction::Addresses;
 use super::layout::{self, Layout};
 use super::link_words::LinkWords;
@@ -43,6 +43,8 @@ pub struct Isa {
     pub(super) cache: &'static CacheRules,
     /// Sequences that it does not interlock.
     pub hazards: &'static [Hazard],
+    /// Those that depend on registers.
+    pub register_hazards: &'static [RegisterHazard],
     /// Its counters of outstanding operations.
     pub waits: &'static WaitLayout,
     pub(super) names: &'static ProgramNames,
@@ -76,6 +78,7 @@ struct Tables {
     waits: &'static WaitLayout,
     cache: &'static CacheRules,
     hazards: &'static [Hazard],
+    register_hazards: &'static [RegisterHazard],
     /// Most instructions of a clause.
     clause: u32,
     /// Most addresses of an image access in registers of their own.
@@ -98,6 +101,7 @@ const GFX103_TABLES: Tables = Tables {
     waits: &counters::GFX10,
     cache: &cache::GFX10,
     hazards: hazards::GFX103,
+    register_hazards: &[],
     clause: 63,
     image_addresses: Addresses::MOST,
     addresses_in_clauses: true,
@@ -134,6 +138,7 @@ const GFX11_TABLES: Tables = Tables {
     waits: &counters::GFX11,
     cache: &cache::GFX11,
     hazards: hazards::GFX11,
+    register_hazards: hazards::REGISTERS_GFX11,
     clause: 32,
     image_addresses: 5,
     addresses_in_clauses: true,
@@ -147,7 +152,12 @@ static GFX1150: Isa = gfx115(InstructionSet::Gfx1150);
 static GFX1151: Isa = gfx115(InstructionSet::Gfx1151);
 
 const fn gfx115(set: InstructionSet) -> Isa {
-    Isa::new(Tables { set, scalar_beside_lanes: true, ..GFX11_TABLES })
+    Isa::new(Tables {
+        set,
+        register_hazards: hazards::REGISTERS_GFX115,
+        scalar_beside_lanes: true,
+        ..GFX11_TABLES
+    })
 }
 
 impl Isa {
@@ -160,6 +170,7 @@ impl Isa {
             waits,
             cache,
             hazards,
+            register_hazards,
             clause,
             image_addresses,
             addresses_in_clauses,
@@ -200,6 +211,7 @@ impl Isa {
             limits,
             cache,
             hazards,
+            register_hazards,
             waits,
             names,
         }

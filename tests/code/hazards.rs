@@ -4,7 +4,7 @@
 use crate::by_hand::{breaks, found, keeps};
 use crate::link_support::{Unlinked, compute};
 use dovetail::check::CodeRule;
-use dovetail::target::Gpu;
+use dovetail::target::{Gpu, WaveSize};
 
 fn compute_of_gfx10_1() -> Unlinked {
     compute().on(Gpu::Gfx1010)
@@ -39,7 +39,12 @@ fn the_hazards_of_gfx10_3() {
 /// that nothing reads, does not matter.
 #[track_caller]
 fn only_hazards(test: &str, text: &str) {
-    let Some((found, bad)) = found(test, compute_of_gfx10_1, text) else { return };
+    only_hazards_of(test, compute_of_gfx10_1, text);
+}
+
+#[track_caller]
+fn only_hazards_of(test: &str, part: fn() -> Unlinked, text: &str) {
+    let Some((found, bad)) = found(test, part, text) else { return };
     let hazards = found.iter().filter(|f| matches!(f.rule, CodeRule::Hazard | CodeRule::Clause));
     let places: Vec<u32> = hazards.map(|f| f.place.offset).collect();
     assert_eq!(places, Vec::from_iter(bad), "{text}");
@@ -163,4 +168,106 @@ fn the_hazards_of_gfx10_1() {
         )
     };
     only_hazards(test, &clause(">"));
+}
+
+fn compute_of_gfx11() -> Unlinked {
+    compute().on(Gpu::Gfx1100)
+}
+
+fn compute_of_gfx11_in_64() -> Unlinked {
+    let mut part = compute_of_gfx11();
+    part.interface.wave = WaveSize::W64;
+    part
+}
+
+/// Each kind of gfx11, with and without what ends it, as above.
+#[test]
+fn the_hazards_of_gfx11() {
+    let test = "hazards::the_hazards_of_gfx11";
+    // Code, what ends the hazard, what does not, whether waves of 32 lanes have it.
+    let cases: &[(&str, &[&str], &[&str], bool)] = &[
+        (
+            "v_rcp_f32 v1, v0
+            @ v_add_f32 v2, v1, v0
+            s_endpgm",
+            &[
+                "s_waitcnt_depctr 0xfff",
+                "v_rcp_f32 v3, v0\nv_rcp_f32 v4, v0",
+                "v_mov_b32 v3, 0\nv_mov_b32 v4, 0\nv_mov_b32 v5, 0\nv_mov_b32 v3, 0\nv_mov_b32 v4, 0\nv_mov_b32 v5, 0",
+                "ds_store_b32 v0, v0",
+            ],
+            &["", "s_nop 7", "v_rcp_f32 v3, v0", "s_waitcnt_depctr 0xfffe", "v_mov_b32 v3, 0\nv_mov_b32 v4, 0"],
+            true,
+        ),
+        (
+            "v_rcp_f32 v1, v0
+            s_cmp_eq_u32 s2, s3
+            s_cbranch_scc0 next
+            v_mov_b32 v3, 0
+            v_mov_b32 v4, 0
+            v_mov_b32 v5, 0
+            v_mov_b32 v6, 0
+            v_mov_b32 v7, 0
+            v_mov_b32 v8, 0
+            next:
+            @ v_add_f32 v2, v1, v0
+            s_endpgm",
+            &["s_waitcnt_depctr 0xfff"],
+            &["", "s_nop 0"],
+            true,
+        ),
+        (
+            "v_mov_b32 v1, 0
+            s_mov_b64 exec, 7
+            v_mov_b32 v2, 0
+            @ v_add_f32 v3, v1, v2
+            s_endpgm",
+            &[
+                "s_waitcnt_depctr 0xfff",
+                "v_mov_b32 v4, 0\nv_mov_b32 v5, 0\nv_mov_b32 v6, 0\nv_mov_b32 v7, 0\nv_mov_b32 v8, 0",
+            ],
+            &["", "s_nop 7", "v_mov_b32 v4, 0\nv_mov_b32 v5, 0\nv_mov_b32 v6, 0\nv_mov_b32 v7, 0"],
+            false,
+        ),
+        (
+            "v_cndmask_b32 v1, v0, v0, s[2:3]
+            s_mov_b32 s2, 0
+            @ s_mov_b32 s12, s2
+            s_endpgm",
+            &["s_waitcnt_depctr 0xfffe"],
+            &["", "s_nop 7", "s_waitcnt_depctr 0xfffd", "v_mov_b32 v4, s4"],
+            false,
+        ),
+        (
+            "v_cndmask_b32 v1, v0, v0, s[2:3]
+            v_readfirstlane_b32 s3, v0
+            @ v_mov_b32 v3, s3
+            s_endpgm",
+            &["s_waitcnt_depctr 0xf1ff"],
+            &["", "s_waitcnt_depctr 0xfffe"],
+            false,
+        ),
+        (
+            "v_cmp_eq_u32 vcc, v0, v0
+            v_cndmask_b32 v1, v0, v0, vcc
+            v_cmp_ne_u32 vcc, v0, v0
+            @ v_cndmask_b32 v2, v0, v0, vcc
+            s_endpgm",
+            &["s_waitcnt_depctr 0xfffd"],
+            &["", "s_waitcnt_depctr 0xfffe", "s_waitcnt_depctr 0xf1ff"],
+            false,
+        ),
+    ];
+    for (code, ends, does_not, narrow) in cases {
+        let with = |between: &str, mark: &str| code.replacen('@', &format!("{between}\n{mark}"), 1);
+        for between in *ends {
+            only_hazards_of(test, compute_of_gfx11_in_64, &with(between, ""));
+        }
+        for between in *does_not {
+            only_hazards_of(test, compute_of_gfx11_in_64, &with(between, ">"));
+        }
+        let one = if *narrow { ">" } else { "" };
+        let narrowed = with("", one).replace("s_mov_b64 exec", "s_mov_b32 exec_lo").replace("s[2:3]", "s2");
+        only_hazards_of(test, compute_of_gfx11, &narrowed.replace("vcc", "vcc_lo"));
+    }
 }

@@ -7,24 +7,61 @@
 use super::code::{Code, CodeBlock, Item, Open};
 use super::mir::Term;
 use dovetail_base::workspace::{List, filled};
-use dovetail_isa::{HazardState, HazardWatch, Instruction, Op};
+use dovetail_isa::{HazardWatch, Instruction, Op, RegisterWatch};
 use std::ops::Range;
 
 /// Adds what is missing between instructions.
 pub fn separate(code: &mut Code) {
     let watch = HazardWatch::new(code.isa, code.wave);
-    if !watch.concerns(code.items.iter().map(|item| &item.inst)) {
-        return;
+    if watch.concerns(code.items.iter().map(|item| &item.inst)) {
+        follow(code, watch);
     }
-    let before = solve(code, watch);
+    if let Some(watch) = RegisterWatch::new(code.isa, code.wave) {
+        follow(code, watch);
+    }
+}
+
+/// What may be open at a place.
+trait Follow: Clone {
+    /// Passes an instruction, and what has to be put before it, which goes to `out`.
+    fn pass(&mut self, inst: &Instruction, out: &mut impl FnMut(Instruction));
+    /// Adds what may be open on another way to the same place; returns true if that changed this one.
+    fn join(&mut self, other: &Self) -> bool;
+}
+
+impl Follow for HazardWatch {
+    fn pass(&mut self, inst: &Instruction, out: &mut impl FnMut(Instruction)) {
+        self.pass(inst, out);
+    }
+
+    fn join(&mut self, other: &Self) -> bool {
+        self.state.join(&other.state)
+    }
+}
+
+impl Follow for RegisterWatch {
+    fn pass(&mut self, inst: &Instruction, out: &mut impl FnMut(Instruction)) {
+        self.pass(inst, out);
+    }
+
+    fn join(&mut self, other: &Self) -> bool {
+        self.join(other)
+    }
+}
+
+fn follow(code: &mut Code, watch: impl Follow) {
+    let before = solve(code, &watch);
     let mut items = List::default();
     let mut ranges = List::<Range<usize>>::default();
-    for (block, state) in code.blocks.iter().zip(&before) {
+    for (block, state) in code.blocks.iter().zip(before) {
         let first = items.len();
-        let mut watch = watch.at(state.unwrap_or_default());
+        let mut watch = state.unwrap_or_else(|| watch.clone());
         for item in code.items_of(block) {
             pass(&mut watch, item, &mut |remedy| items.push(Item::new(remedy)));
             items.push(*item);
+        }
+        if let Some(branch) = branch(code, block) {
+            watch.pass(&branch, &mut |remedy| items.push(Item::new(remedy)));
         }
         ranges.push(first..items.len());
     }
@@ -33,34 +70,34 @@ pub fn separate(code: &mut Code) {
 }
 
 /// Passes an instruction, which ends nothing if the linker may remove it.
-fn pass(watch: &mut HazardWatch, item: &Item, out: &mut impl FnMut(Instruction)) {
-    let before = watch.state;
+fn pass<W: Follow>(watch: &mut W, item: &Item, out: &mut impl FnMut(Instruction)) {
+    let before = (item.open == Some(Open::ForRootBuffers)).then(|| watch.clone());
     watch.pass(&item.inst, out);
-    if item.open == Some(Open::ForRootBuffers) {
-        watch.state.join(&before);
+    if let Some(before) = before {
+        watch.join(&before);
     }
 }
 
 /// By block: what may be open before it; `None` where no path leads.
-fn solve(code: &Code, watch: HazardWatch) -> List<Option<HazardState>> {
-    let mut before: List<Option<HazardState>> = filled(code.blocks.len(), None);
+fn solve<W: Follow>(code: &Code, watch: &W) -> Vec<Option<W>> {
+    let mut before: Vec<Option<W>> = vec![None; code.blocks.len()];
     let mut changed = filled(code.blocks.len(), false);
     if let (Some(state), Some(changed)) = (before.first_mut(), changed.first_mut()) {
-        (*state, *changed) = (Some(watch.state), true);
+        (*state, *changed) = (Some(watch.clone()), true);
     }
     while changed.contains(&true) {
         for n in 0..code.blocks.len() {
             if !std::mem::take(&mut changed[n]) {
                 continue;
             }
-            let Some(state) = before[n] else { continue };
-            let after = passed(code, &code.blocks[n], watch.at(state));
+            let Some(state) = before[n].clone() else { continue };
+            let after = passed(code, &code.blocks[n], state);
             for to in code.blocks[n].term.targets() {
                 let to = to.index();
                 let grown = match &mut before[to] {
                     Some(known) => known.join(&after),
                     unknown => {
-                        *unknown = Some(after);
+                        *unknown = Some(after.clone());
                         true
                     }
                 };
@@ -72,20 +109,24 @@ fn solve(code: &Code, watch: HazardWatch) -> List<Option<HazardState>> {
 }
 
 /// What may be open after a block and its branch.
-fn passed(code: &Code, block: &CodeBlock, mut watch: HazardWatch) -> HazardState {
+fn passed<W: Follow>(code: &Code, block: &CodeBlock, mut watch: W) -> W {
     for item in code.items_of(block) {
         pass(&mut watch, item, &mut |_| {});
     }
-    // Whether a block that goes on in one way only has a branch is not decided yet.
-    let branch = match block.term {
-        Term::Jump(_) => Some(Op::SBranch),
-        Term::Branch { when, .. } => Some(when.op()),
-        Term::End | Term::Joint => None,
-    };
-    if let Some(op) = branch {
-        watch.pass(&Instruction::program(code.isa, op, 0), &mut |_| {});
+    if let Some(branch) = branch(code, block) {
+        watch.pass(&branch, &mut |_| {});
     }
-    watch.state
+    watch
+}
+
+/// The branch at the end of a block. Whether one that goes on in one way only has it is not decided yet.
+fn branch(code: &Code, block: &CodeBlock) -> Option<Instruction> {
+    let op = match block.term {
+        Term::Jump(_) => Op::SBranch,
+        Term::Branch { when, .. } => when.op(),
+        Term::End | Term::Joint => return None,
+    };
+    Some(Instruction::program(code.isa, op, 0))
 }
 
 #[cfg(test)]

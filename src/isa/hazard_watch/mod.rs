@@ -2,8 +2,10 @@
 
 #[cfg(test)]
 mod oracle;
+mod registers;
 mod seen;
 
+pub use registers::RegisterWatch;
 pub use seen::Seen;
 
 use crate::hazards::{Hazard, MOST, Remedy};

@@ -8,8 +8,11 @@
 //! `aco_insert_NOPs.cpp`. Where they differ, the row is the stricter one.
 
 mod event;
+mod registers;
 
 pub use event::HazardEvent;
+pub use registers::{RegisterHazard, depctr};
+pub(super) use registers::{GFX11 as REGISTERS_GFX11, GFX115 as REGISTERS_GFX115};
 
 use super::{Counter, Op};
 use HazardEvent as Event;
@@ -157,9 +160,8 @@ pub(super) const GFX101: &[Hazard] = &[
 /// gfx10.3: the other hazards in LLVM's and Mesa's lists are of gfx10.1 or of gfx11 and later.
 pub(super) const GFX103: &[Hazard] = &[DENORM_MODE];
 
-/// gfx11 and gfx11.5, as far as these rows can say it. Not here yet, because they depend on vector registers or on a pair of
-/// earlier instructions: `VALUTransUse` (gfx11), `VALUPartialForwarding`, `VALUMaskWrite`, `LdsDirectVALU`,
-/// `LdsDirectVMEM`, and the priority of exports of gfx11.5. No code is made for these GPUs.
+/// gfx11 and gfx11.5; those that depend on vector registers are in `registers.rs`. Of instructions that no code generator
+/// makes for these GPUs yet there is none: `LdsDirectVALU`, `LdsDirectVMEM`, and the priority of exports of gfx11.5.
 pub(super) const GFX11: &[Hazard] = &[PERMLANE];
 
 /// The most rows of a family.

@@ -1,0 +1,197 @@
+//! Goes along code and says what has to be put before an instruction, because of the registers that it touches
+//! ([`RegisterHazard`]).
+
+use crate::hazards::RegisterHazard as Hazard;
+use crate::hazards::depctr::{SCALARS, SCALARS_OF_VECTOR, VCC_OF_VECTOR, VECTOR_RESULTS};
+use crate::instruction::{Fields, Instruction};
+use crate::{Effects, Isa, Latency, Op, OperandKind, Register, Src, Traits};
+use dovetail_base::target::WaveSize;
+
+/// The age of what did not happen, or too long ago.
+const NEVER: u8 = u8::MAX;
+/// Ages are counted up to here.
+const OLD: u8 = 16;
+/// VCC, by code.
+const VCC: u128 = 0b11 << 106;
+/// SGPRs, by code.
+const SGPRS: u128 = (1 << 106) - 1;
+
+/// Follows code of a wave of this size.
+#[derive(Clone)]
+pub struct RegisterWatch {
+    isa: &'static Isa,
+    wave: WaveSize,
+    /// By VGPR: vector instructions, and transcendentals, since a transcendental wrote it.
+    trans: [[u8; 256]; 2],
+    /// By writes of EXEC since, of which two count as many, and VGPR: vector instructions since one wrote it.
+    written: [[u8; 256]; 3],
+    /// Scalar registers that vector arithmetic read as masks.
+    masks: u128,
+    /// Of these, the ones that scalar instructions wrote then, and those that vector instructions wrote.
+    changed: [u128; 2],
+}
+
+impl RegisterWatch {
+    /// At a place with nothing before it; `None` if there is nothing to look for.
+    pub fn new(isa: &'static Isa, wave: WaveSize) -> Option<Self> {
+        let some = isa.register_hazards.iter().any(|hazard| hazard.concerns(wave));
+        let (trans, written) = ([[NEVER; 256]; 2], [[NEVER; 256]; 3]);
+        some.then_some(Self { isa, wave, trans, written, masks: 0, changed: [0; 2] })
+    }
+
+    /// Adds what may have happened on another way to the same place; returns true if that changed this one.
+    pub fn join(&mut self, other: &Self) -> bool {
+        let mut changed = false;
+        let theirs = other.trans.iter().chain(&other.written).flatten();
+        for (mine, theirs) in self.trans.iter_mut().chain(&mut self.written).flatten().zip(theirs) {
+            changed |= theirs < mine;
+            *mine = (*mine).min(*theirs);
+        }
+        for (mine, theirs) in
+            [(&mut self.masks, other.masks)].into_iter().chain(self.changed.iter_mut().zip(other.changed))
+        {
+            changed |= theirs & !*mine != 0;
+            *mine |= theirs;
+        }
+        changed
+    }
+
+    /// Passes an instruction, and what has to be put before it, which goes to `out`.
+    pub fn pass(&mut self, inst: &Instruction, out: &mut impl FnMut(Instruction)) {
+        let effects = inst.effects(self.wave);
+        let fields = self.fields(inst, &effects);
+        if fields != 0 {
+            self.cleared(fields);
+            out(Instruction::program(self.isa, Op::SWaitcntDepctr, !fields));
+        }
+        self.step(inst, &effects);
+    }
+
+    /// The fields of `s_waitcnt_depctr` that have to be 0 before an instruction.
+    fn fields(&self, inst: &Instruction, effects: &Effects) -> u16 {
+        let mut fields = 0;
+        if is_vector(inst) {
+            let read = || effects.reads.iter().filter_map(Register::as_vgpr).map(usize::from);
+            let trans = |v: usize| {
+                self.trans[0][v] < Hazard::VALUS_AFTER_TRANS && self.trans[1][v] < Hazard::TRANS_AFTER_TRANS
+            };
+            if self.has(Hazard::TransUse) && read().any(trans) {
+                fields |= VECTOR_RESULTS;
+            }
+            let ages = |v: usize| self.written.map(|by| by[v]);
+            if self.has(Hazard::PartialForwarding)
+                && read().any(|a| read().any(|b| a != b && apart(ages(a), ages(b))))
+            {
+                fields |= VECTOR_RESULTS;
+            }
+        }
+        let read = effects.reads.scalar_bits();
+        let [by_scalar, by_vector] = self.changed;
+        for (changed, field) in
+            [(by_scalar, SCALARS), (by_vector & VCC, VCC_OF_VECTOR), (by_vector & !VCC, SCALARS_OF_VECTOR)]
+        {
+            if read & changed != 0 {
+                fields |= field;
+            }
+        }
+        fields
+    }
+
+    fn has(&self, hazard: Hazard) -> bool {
+        self.isa.register_hazards.contains(&hazard) && hazard.concerns(self.wave)
+    }
+
+    /// These fields are waited for.
+    fn cleared(&mut self, fields: u16) {
+        if fields & VECTOR_RESULTS == VECTOR_RESULTS {
+            (self.trans, self.written) = ([[NEVER; 256]; 2], [[NEVER; 256]; 3]);
+        }
+        let [by_scalar, by_vector] = &mut self.changed;
+        if fields & SCALARS == SCALARS {
+            (*by_scalar, self.masks) = (0, 0);
+        }
+        if fields & VCC_OF_VECTOR == VCC_OF_VECTOR {
+            *by_vector &= !VCC;
+        }
+        if fields & SCALARS_OF_VECTOR == SCALARS_OF_VECTOR {
+            *by_vector &= VCC;
+        }
+    }
+
+    fn step(&mut self, inst: &Instruction, effects: &Effects) {
+        match &inst.fields {
+            Fields::Scalar(f) if inst.entry.op == Op::SWaitcntDepctr => self.cleared(!f.imm),
+            Fields::Scalar(_) => self.scalar(effects),
+            // These wait for vector results by themselves.
+            Fields::Buffer(_) | Fields::Image(_) | Fields::Flat(_) | Fields::Ds(_) | Fields::Export(_) => {
+                self.cleared(VECTOR_RESULTS);
+            }
+            _ if is_vector(inst) => self.vector(inst, effects),
+            _ => {}
+        }
+    }
+
+    fn scalar(&mut self, effects: &Effects) {
+        self.changed[0] |= effects.writes.scalar_bits() & self.masks;
+        if effects.writes.contains(Register::EXEC) || effects.writes.contains(Register::EXEC_HI) {
+            let [none, one, more] = &mut self.written;
+            for ((none, one), more) in none.iter_mut().zip(one).zip(more) {
+                *more = (*more).min(*one);
+                (*none, *one) = (NEVER, *none);
+            }
+        }
+    }
+
+    fn vector(&mut self, inst: &Instruction, effects: &Effects) {
+        let is_trans = matches!(inst.entry.latency, Latency::Transcendental | Latency::DoubleTranscendental);
+        let [valus, transcendentals] = &mut self.trans;
+        age(valus);
+        if is_trans {
+            age(transcendentals);
+        }
+        self.written.iter_mut().for_each(age);
+        for v in effects.writes.iter().filter_map(Register::as_vgpr).map(usize::from) {
+            // Another write does not undo that of a transcendental: LLVM and Mesa look for it in spite of that.
+            if is_trans {
+                (self.trans[0][v], self.trans[1][v]) = (0, 0);
+            }
+            self.written.iter_mut().for_each(|by| by[v] = NEVER);
+            self.written[0][v] = 0;
+        }
+        if self.has(Hazard::MaskWrite) {
+            self.changed[1] |= effects.writes.scalar_bits() & self.masks;
+            self.masks |= masks(inst, self.wave) & effects.reads.scalar_bits();
+        }
+    }
+}
+
+/// Whether one was written before the last write of EXEC after which the other was.
+fn apart(first: [u8; 3], second: [u8; 3]) -> bool {
+    let recent = |ages: [u8; 3], n: usize, most: u8| ages[n] <= most;
+    (0..3).any(|later| {
+        recent(second, later, Hazard::VALUS_AFTER_SECOND)
+            // Of two writes with many of EXEC since, it is not known how many are between.
+            && ((later + 1).min(2)..3).any(|earlier| recent(first, earlier, Hazard::VALUS_AFTER_FIRST))
+    })
+}
+
+fn age(ages: &mut [u8; 256]) {
+    ages.iter_mut().for_each(|age| *age = if *age >= OLD { NEVER } else { *age + 1 });
+}
+
+/// Whether it is vector arithmetic.
+pub(crate) const fn is_vector(inst: &Instruction) -> bool {
+    matches!(inst.fields, Fields::Vector(_) | Fields::Interp(_) | Fields::Dual(_))
+}
+
+/// The scalar registers that vector arithmetic reads as masks, if it reads them.
+fn masks(inst: &Instruction, wave: WaveSize) -> u128 {
+    let mut masks = if inst.entry.is(Traits::VCC_IN) { VCC } else { 0 };
+    let Fields::Vector(f) = &inst.fields else { return masks };
+    for (n, kind) in inst.entry.src.iter().enumerate().filter(|(_, kind)| **kind == OperandKind::Mask) {
+        if let Some(Src::Scalar(first)) = f.srcs.get(n).copied().flatten() {
+            masks |= ((1 << kind.registers_in(wave)) - 1) << first.index();
+        }
+    }
+    masks & (SGPRS | VCC)
+}

@@ -1,0 +1,72 @@
+//! Sequences that depend on which registers vector instructions touched, and how long ago: gfx11 does not always see that
+//! a result is not there yet. All are harmless after an `s_waitcnt_depctr` whose field of [`depctr`]
+//! is 0.
+//!
+//! Sources: LLVM, `GCNHazardRecognizer.cpp` (`fixVALUTransUseHazard`, `fixVALUPartialForwardingHazard`,
+//! `fixVALUMaskWriteHazard`); Mesa, `aco_insert_NOPs.cpp`. Where they differ, the stricter one: Mesa ends the last kind where vector arithmetic reads another
+//! scalar register, LLVM does not.
+
+use dovetail_base::target::WaveSize;
+
+/// A kind of sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegisterHazard {
+    /// A transcendental writes a register, and vector arithmetic reads it with fewer than [`Self::VALUS_AFTER_TRANS`] vector
+    /// instructions and fewer than [`Self::TRANS_AFTER_TRANS`] transcendentals between.
+    TransUse,
+    /// Vector arithmetic reads two registers, of which the first was written before, and the second after a scalar
+    /// instruction wrote EXEC. The second at most [`Self::VALUS_AFTER_SECOND`] vector instructions ago, the first at most
+    /// [`Self::VALUS_AFTER_FIRST`].
+    PartialForwarding,
+    /// Vector arithmetic reads scalar registers as a lane mask, something writes them, something reads them.
+    MaskWrite,
+}
+
+impl RegisterHazard {
+    /// Vector instructions after a transcendental that make its result safe.
+    pub const VALUS_AFTER_TRANS: u8 = 6;
+    /// Transcendentals after another one that make its result safe.
+    pub const TRANS_AFTER_TRANS: u8 = 2;
+    /// Most vector instructions between the later one of two written registers and the instruction that reads both.
+    pub const VALUS_AFTER_SECOND: u8 = 4;
+    /// Most between the earlier one and that.
+    pub const VALUS_AFTER_FIRST: u8 = Self::VALUS_AFTER_SECOND + 1 + 2;
+
+    /// LLVM's name of it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TransUse => "VALUTransUseHazard",
+            Self::PartialForwarding => "VALUPartialForwardingHazard",
+            Self::MaskWrite => "VALUMaskWriteHazard",
+        }
+    }
+
+    /// Whether waves of this size have it.
+    pub const fn concerns(self, wave: WaveSize) -> bool {
+        match self {
+            Self::TransUse => true,
+            Self::PartialForwarding | Self::MaskWrite => matches!(wave, WaveSize::W64),
+        }
+    }
+}
+
+/// Fields of the constant of `s_waitcnt_depctr`; one at 0 is waited for (LLVM, `AMDGPUBaseInfo`, `DepCtr`).
+pub mod depctr {
+    /// All vector results in vector registers.
+    pub const VECTOR_RESULTS: u16 = 0xf000;
+    /// All vector results in scalar registers other than VCC.
+    pub const SCALARS_OF_VECTOR: u16 = 0x0e00;
+    /// All sources of vector memory are read.
+    pub const MEMORY_SOURCES: u16 = 0x001c;
+    /// All vector results in VCC.
+    pub const VCC_OF_VECTOR: u16 = 0x0002;
+    /// All scalar results.
+    pub const SCALARS: u16 = 0x0001;
+}
+
+/// gfx11.
+pub(crate) const GFX11: &[RegisterHazard] =
+    &[RegisterHazard::TransUse, RegisterHazard::PartialForwarding, RegisterHazard::MaskWrite];
+
+/// gfx11.5.
+pub(crate) const GFX115: &[RegisterHazard] = &[RegisterHazard::PartialForwarding, RegisterHazard::MaskWrite];
