@@ -96,6 +96,18 @@
 // The same for gfx1036.
 #define DVT_TARGET_GFX1036 69
 
+// The same for gfx1100, for which there is only compute code yet.
+#define DVT_TARGET_GFX1100 65
+
+// The same for gfx1101, with that limit.
+#define DVT_TARGET_GFX1101 70
+
+// The same for gfx1102, with that limit.
+#define DVT_TARGET_GFX1102 71
+
+// The same for gfx1103, with that limit.
+#define DVT_TARGET_GFX1103 68
+
 // `root`, `offset`, `push_constant_root`: the library chooses, by the rules in docs/state.md.
 #define DVT_AUTO 4294967295
 

@@ -205,6 +205,10 @@ mod tests {
             DVT_TARGET_GFX1011,
             DVT_TARGET_GFX1012,
             DVT_TARGET_GFX1013,
+            DVT_TARGET_GFX1100,
+            DVT_TARGET_GFX1101,
+            DVT_TARGET_GFX1102,
+            DVT_TARGET_GFX1103,
         ];
         assert!(Gpu::all().map(Gpu::elf_flags).eq(numbers));
     }

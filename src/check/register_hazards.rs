@@ -64,8 +64,7 @@ impl Flow for Past {
             }
             Fields::Scalar(_) if writes_exec(&step.effects.writes) => Event::Exec,
             _ if is_vector(step) => {
-                let trans =
-                    matches!(step.inst.entry.latency, Latency::Transcendental | Latency::DoubleTranscendental);
+                let trans = matches!(step.inst.entry.latency, Latency::Transcendental | Latency::DoubleTranscendental);
                 Event::Vector { at: step.at, trans }
             }
             _ => return,

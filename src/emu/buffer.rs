@@ -10,7 +10,7 @@ use super::memory::Memory;
 use super::wave::Wave;
 use dovetail_base::error::{Error, Result};
 use dovetail_isa::instruction::{BufferFields, Instruction};
-use dovetail_isa::{BufferFormat, Op, OpcodeRow, OperandKind, Scalar, Traits, Vgpr};
+use dovetail_isa::{BufferFormat, Isa, Op, OpcodeRow, OperandKind, Scalar, Traits, Vgpr};
 
 /// A buffer descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,12 +203,12 @@ pub fn execute(op: Buffer, inst: &Instruction, f: &BufferFields, wave: &mut Wave
                 }
             }
             Buffer::LoadFormat(typed) => {
-                let format = format(f, &descriptor)?;
+                let format = format(f, &descriptor, wave.isa)?;
                 let texel = read_texel(&place, &format, memory)?;
                 put_components(wave, f.data, lane, typed, texel, &format);
             }
             Buffer::StoreFormat(typed) => {
-                let format = format(f, &descriptor)?;
+                let format = format(f, &descriptor, wave.isa)?;
                 let components = take_components(wave, f.data, lane, typed, &format);
                 for (n, part) in format.encode(components)?.chunks(4).enumerate() {
                     if let Some(address) = place.address(4 * n as u64) {
@@ -243,9 +243,12 @@ pub fn execute(op: Buffer, inst: &Instruction, f: &BufferFields, wave: &mut Wave
     Ok(())
 }
 
-fn format(f: &BufferFields, descriptor: &Descriptor) -> Result<DataFormat> {
+fn format(f: &BufferFields, descriptor: &Descriptor, isa: &Isa) -> Result<DataFormat> {
     let number = f.format.map_or(descriptor.field(18, 12), u32::from);
-    let known = u8::try_from(number).ok().and_then(BufferFormat::new).and_then(DataFormat::of_buffer);
+    let known = u8::try_from(number).ok().and_then(BufferFormat::new).and_then(|number| match f.format {
+        Some(_) => DataFormat::of_instruction(number, isa.facts().buffer_layouts),
+        None => DataFormat::of_buffer(number),
+    });
     known.ok_or_else(|| Error::malformed(format!("no buffer format {number}")))
 }
 

@@ -7,7 +7,7 @@ use super::block::{self, Compression};
 use super::mode::{Round, from_f16, power, to_f16};
 use dovetail_abi::formats::Number;
 use dovetail_base::error::{Error, Result};
-use dovetail_base::target::Gpu;
+use dovetail_base::target::{BufferLayout, Gpu};
 use dovetail_isa::BufferFormat;
 
 /// A data format.
@@ -26,11 +26,16 @@ impl DataFormat {
     /// Image format number of 24-bit depth, below 8 bits of something else.
     pub const DEPTH_24: u16 = 141;
 
-    /// The format of a buffer format number.
-    pub fn of_buffer(format: BufferFormat) -> Option<Self> {
-        // All GPUs that are emulated have the same numbers.
-        let (layout, number) = format.names(Gpu::default().facts().buffer_layouts)?;
+    /// The format of a number in a typed buffer instruction, of a GPU with these layouts.
+    pub fn of_instruction(format: BufferFormat, layouts: &[BufferLayout]) -> Option<Self> {
+        let (layout, number) = format.names(layouts)?;
         Self::parse(&layout, number)
+    }
+
+    /// The format of a number in a buffer descriptor. The emulator makes descriptors itself, with the numbers of gfx10 on
+    /// every GPU: no code depends on them.
+    pub fn of_buffer(format: BufferFormat) -> Option<Self> {
+        Self::of_instruction(format, Gpu::default().facts().buffer_layouts)
     }
 
     /// The format of an image format number: a buffer format, or an image-only one.

@@ -152,12 +152,7 @@ static GFX1150: Isa = gfx115(InstructionSet::Gfx1150);
 static GFX1151: Isa = gfx115(InstructionSet::Gfx1151);
 
 const fn gfx115(set: InstructionSet) -> Isa {
-    Isa::new(Tables {
-        set,
-        register_hazards: hazards::REGISTERS_GFX115,
-        scalar_beside_lanes: true,
-        ..GFX11_TABLES
-    })
+    Isa::new(Tables { set, register_hazards: hazards::REGISTERS_GFX115, scalar_beside_lanes: true, ..GFX11_TABLES })
 }
 
 impl Isa {

@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn a_field_may_differ_between_families() {
         assert_eq!(places!([6 2, -]), [Some(FieldPlace { low: 6, width: 2 }), None]);
-        let absent = Field::new(SPI_PS_IN_CONTROL, "ABSENT", places!([-, -]));
+        let absent = Field::new(SPI_PS_IN_CONTROL, "ABSENT", places!([-, -, -]));
         let mut registers = RegisterWords::new(Family::Gfx103);
         let refused = registers.set_field(absent, 1).unwrap_err();
         assert!(refused.to_string().contains("SPI_PS_IN_CONTROL.ABSENT"), "{refused}");

@@ -1,7 +1,7 @@
 //! Several GPUs: what a cache gets for each, and that its pipelines are that GPU's.
 
-use crate::command::{LINK, dovetail, folder, good, refused};
-use dovetail::target::Gpu;
+use crate::command::{LINK, dovetail, folder, glsl, good, refused};
+use dovetail::target::{Gpu, Stage};
 use dovetail_testing as support;
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,8 @@ fn text(elf: &[u8]) -> Vec<u8> {
 #[test]
 fn one_populate_for_several_gpus_stores_what_one_for_each_does() {
     let dir = folder();
-    let all: Vec<&str> = Gpu::all().map(Gpu::name).collect();
+    let draw: Vec<Gpu> = Gpu::all().filter(|gpu| gpu.facts().stages.has(Stage::Vertex)).collect();
+    let all: Vec<&str> = draw.iter().map(|gpu| gpu.name()).collect();
     let shaders = ["populate", "ui.vert.spv", "ui.frag.spv", "--json"];
     let list = all.join(",");
     let together = [&shaders[..], &["--cache", "c", "--target", &list]].concat();
@@ -27,7 +28,7 @@ fn one_populate_for_several_gpus_stores_what_one_for_each_does() {
         report["shaders"].as_array().expect("a list").iter().filter_map(|s| s["name"].as_str()).collect();
     assert!(names.iter().any(|name| name.starts_with("ui.frag") && name.ends_with(" [gfx1033]")), "{names:?}");
     let mut code = BTreeMap::new();
-    for gpu in Gpu::all() {
+    for gpu in draw {
         let name = gpu.name();
         let own = [&shaders[..], &["--cache", name, "--target", name]].concat();
         good(dir.path(), &own);
@@ -45,6 +46,44 @@ fn one_populate_for_several_gpus_stores_what_one_for_each_does() {
         let own = text(&made[0]);
         assert!(*code.entry(gpu.instructions()).or_insert_with(|| own.clone()) == own, "{name}");
     }
+}
+
+#[test]
+fn every_gpu_gets_compute_code_of_its_own() {
+    let (dir, test) = (folder(), "every_gpu_gets_compute_code_of_its_own");
+    let source = "#version 450
+        layout(local_size_x = 8, local_size_y = 4, local_size_z = 2) in;
+        layout(set = 0, binding = 0) buffer B { uint x[]; };
+        void main() {
+            uint kept[40];
+            for (uint n = 0; n < 40; n++) kept[n] = x[n] * gl_LocalInvocationID.y;
+            atomicAdd(x[gl_LocalInvocationIndex], kept[x[gl_LocalInvocationID.z] % 40]);
+        }";
+    let Some(()) = glsl(test, dir.path(), "ids.comp", source) else { return };
+    good(dir.path(), &["populate", "ids.comp.spv", "--cache", "c", "--target", "all"]);
+    good(dir.path(), &["state", "template", "ids.comp.spv", "-o", "cs.toml"]);
+    let mut code = BTreeMap::new();
+    for gpu in Gpu::all() {
+        let name = gpu.name();
+        let link = ["link", "--cs", "ids.comp.spv", "--state", "cs.toml", "--cache", "c", "--no-compile"];
+        good(dir.path(), &[&link[..], &["--target", name, "-o", "p.elf"]].concat());
+        good(dir.path(), &["verify", "--code", "p.elf"]);
+        let elf = fs::read(dir.path().join("p.elf")).expect("an ELF");
+        assert_eq!(Gpu::of_elf(&elf), Ok(gpu));
+        let own = text(&elf);
+        assert!(*code.entry(gpu.instructions()).or_insert_with(|| own.clone()) == own, "{name}");
+        // Scratch memory: by a descriptor, or by instructions of its own.
+        let listing = good(dir.path(), &["inspect", "p.elf"]);
+        let [by_descriptor, by_base] = ["buffer_store_dword", "scratch_store_b32"].map(|op| listing.contains(op));
+        assert!(by_descriptor != by_base && by_base == gpu.facts().packed_local_ids, "{name}: {listing}");
+    }
+}
+
+#[test]
+fn a_stage_that_no_code_is_made_for_is_refused_by_name() {
+    let dir = folder();
+    let said = refused(dir.path(), &["compile", "ui.vert.spv", "--target", "gfx1100", "-o", "v.o"], 3);
+    assert!(said.contains("vertex shaders for gfx1100"), "{said}");
 }
 
 #[test]
@@ -102,14 +141,14 @@ declare float @llvm.sqrt.f32(float)
 #[test]
 fn code_of_a_gpu_that_is_no_target_is_listed_and_nothing_else_is_done() {
     let dir = folder();
-    let out = dovetail(dir.path(), &["populate", "ui.vert.spv", "--cache", "c", "--target", "gfx1100"]);
+    let out = dovetail(dir.path(), &["populate", "ui.vert.spv", "--cache", "c", "--target", "gfx1150"]);
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert!(!out.status.success() && said.contains("gfx1100") && said.contains("no code generator"), "{said}");
+    assert!(!out.status.success() && said.contains("gfx1150") && said.contains("no code generator"), "{said}");
     assert!(!dir.path().join("c").exists(), "nothing is done for it");
     let test = "code_of_a_gpu_that_is_no_target_is_listed_and_nothing_else_is_done";
     let Some(llc) = support::tool(test, "llc-22") else { return };
     for gpu in ["gfx1100", "gfx1103", "gfx1150", "gfx1153"] {
-        let arguments = ["-mtriple=amdgcn", &format!("-mcpu={gpu}"), "-filetype=obj", "-o", "-", "-"];
+        let arguments = ["-mtriple=amdgcn--amdpal", &format!("-mcpu={gpu}"), "-filetype=obj", "-o", "-", "-"];
         let made = llc.output(&arguments, PIXELS.as_bytes());
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         fs::write(dir.path().join("p.elf"), made.stdout).expect("an ELF");
@@ -123,6 +162,6 @@ fn code_of_a_gpu_that_is_no_target_is_listed_and_nothing_else_is_done() {
         let json = good(dir.path(), &["inspect", "p.elf", "--json", "--no-code"]);
         assert!(json.contains(&format!("\"{gpu}\"")), "{json}");
         let out = dovetail(dir.path(), &["verify", "--code", "p.elf"]);
-        assert!(!out.status.success(), "{gpu}");
+        assert!(!out.status.success(), "{gpu}: LLVM's object is no pipeline");
     }
 }

@@ -111,7 +111,9 @@ impl InstructionSet {
             Self::Gfx1010 | Self::Gfx1012 | Self::Gfx1013 => Ok(Family::Gfx101),
             Self::Gfx103 => Ok(Family::Gfx103),
             Self::Gfx1100 | Self::Gfx1102 => Ok(Family::Gfx11),
-            Self::Gfx1150 | Self::Gfx1151 => Err(Error::unsupported(format!("{self:?}"), "Dovetail makes no code for it")),
+            Self::Gfx1150 | Self::Gfx1151 => {
+                Err(Error::unsupported(format!("{self:?}"), "Dovetail makes no code for it"))
+            }
         }
     }
 

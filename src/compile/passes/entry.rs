@@ -45,7 +45,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         entry.user.push((which, add(shader, RegClass::Sgpr, Type::B32, role)));
     }
     let provoking = interpolate::reads_weights(shader);
-    for &s in systems_of(shader.stage, cx.request.target).iter().filter(|s| **s != System::ProvokingVertex || provoking) {
+    for &s in systems_of(shader.stage, cx.request.target).iter().filter(|s| **s != System::ProvokingVertex || provoking)
+    {
         let v = add(shader, s.class(), s.ty(), ArgRole::System(s.name()));
         entry.system.push((s, v));
     }

@@ -36,7 +36,8 @@ impl Entry {
 
     /// A system value, which the stage must have.
     pub(super) fn system(&self, which: System) -> Result<Value> {
-        self.find_system(which).ok_or_else(|| Error::bug(format!("{} is not an entry register of this stage", which.name())))
+        self.find_system(which)
+            .ok_or_else(|| Error::bug(format!("{} is not an entry register of this stage", which.name())))
     }
 }
 

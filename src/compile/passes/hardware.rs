@@ -10,7 +10,10 @@ use dovetail_metadata::registers::{Field, pa_cl_vs_out_cntl, rsrc1_ps};
 /// Unsupported: the GPU lacks something that the shader uses.
 pub(super) fn check(shader: &Shader, gpu: Gpu) -> Result<()> {
     if !gpu.facts().stages.has(shader.stage) {
-        return Err(Error::unsupported(format!("{} shaders for {gpu}", shader.stage), "Dovetail makes compute code for it"));
+        return Err(Error::unsupported(
+            format!("{} shaders for {gpu}", shader.stage),
+            "Dovetail makes compute code for it",
+        ));
     }
     let has = |field: Field| field.exists(gpu.family());
     let lacks = |feature: &str, what: &str| Err(Error::unsupported(feature, format!("{gpu} has no {what}")));

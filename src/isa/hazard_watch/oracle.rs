@@ -105,10 +105,8 @@ const SELECT: Line = (
     "$vgpr1 = V_CNDMASK_B32_e64 0, $vgpr0, 0, $vgpr2, $sgpr6_sgpr7, implicit $exec",
     "v_cndmask_b32 v1, v0, v2, s[6:7]",
 );
-const SELECT_BY_VCC: Line = (
-    "$vgpr1 = V_CNDMASK_B32_e32 $vgpr0, $vgpr2, implicit $vcc, implicit $exec",
-    "v_cndmask_b32 v1, v0, v2, vcc",
-);
+const SELECT_BY_VCC: Line =
+    ("$vgpr1 = V_CNDMASK_B32_e32 $vgpr0, $vgpr2, implicit $vcc, implicit $exec", "v_cndmask_b32 v1, v0, v2, vcc");
 const COMPARE_TO_VCC: Line =
     ("V_CMP_EQ_U32_e32 $vgpr8, $vgpr9, implicit-def $vcc, implicit $exec", "v_cmp_eq_u32 vcc, v8, v9");
 const WRITE_MASK: Line = ("$sgpr6 = S_MOV_B32 0", "s_mov_b32 s6, 0");

@@ -72,15 +72,13 @@ impl RegisterWatch {
         let mut fields = 0;
         if is_vector(inst) {
             let read = || effects.reads.iter().filter_map(Register::as_vgpr).map(usize::from);
-            let trans = |v: usize| {
-                self.trans[0][v] < Hazard::VALUS_AFTER_TRANS && self.trans[1][v] < Hazard::TRANS_AFTER_TRANS
-            };
+            let trans =
+                |v: usize| self.trans[0][v] < Hazard::VALUS_AFTER_TRANS && self.trans[1][v] < Hazard::TRANS_AFTER_TRANS;
             if self.has(Hazard::TransUse) && read().any(trans) {
                 fields |= VECTOR_RESULTS;
             }
             let ages = |v: usize| self.written.map(|by| by[v]);
-            if self.has(Hazard::PartialForwarding)
-                && read().any(|a| read().any(|b| a != b && apart(ages(a), ages(b))))
+            if self.has(Hazard::PartialForwarding) && read().any(|a| read().any(|b| a != b && apart(ages(a), ages(b))))
             {
                 fields |= VECTOR_RESULTS;
             }

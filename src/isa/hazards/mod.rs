@@ -11,8 +11,8 @@ mod event;
 mod registers;
 
 pub use event::HazardEvent;
-pub use registers::{RegisterHazard, depctr};
 pub(super) use registers::{GFX11 as REGISTERS_GFX11, GFX115 as REGISTERS_GFX115};
+pub use registers::{RegisterHazard, depctr};
 
 use super::{Counter, Op};
 use HazardEvent as Event;

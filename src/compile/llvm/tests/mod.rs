@@ -79,15 +79,12 @@ pub(super) fn store(b: &mut Builder<'_>, descriptor: Value, offset: u32, v: Valu
 fn lowered(shader: &Shader) -> Result<Shader> {
     let mut shader = shader.clone();
     let wave = shader.lower.as_ref().map_or(WaveSize::W32, |l| l.wave);
-    for pass in [
-        passes::lower_barriers::run,
-        passes::lower_helpers::run,
-        passes::lower_waterfalls::run,
-        passes::lower_atomics::run,
-        passes::legalize_memory::run,
-        passes::lower_arithmetic::run,
-        passes::limits::run,
-    ] {
+    let gpu = Gpu::Gfx1030.facts();
+    passes::lower_barriers::run(&mut shader, wave)?;
+    passes::lower_helpers::expand(&mut shader, gpu)?;
+    passes::lower_waterfalls::run(&mut shader, wave)?;
+    passes::lower_atomics::expand(&mut shader, gpu)?;
+    for pass in [passes::legalize_memory::run, passes::lower_arithmetic::run, passes::limits::run] {
         pass(&mut shader, wave)?;
     }
     Ok(shader)
