@@ -102,6 +102,7 @@ pub fn resolve(op: Op) -> Option<Control> {
         | Op::SWaitcntDepctr
         | Op::SInstPrefetch
         | Op::SClause
+        | Op::SDelayAlu
         | Op::SSleep
         | Op::SSetprio
         | Op::SIcacheInv

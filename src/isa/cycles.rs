@@ -50,7 +50,7 @@ pub const fn loop_weight(depth: u32) -> u64 {
     8u64.pow(depth)
 }
 
-/// Whether an instruction is only padding.
+/// Whether an instruction is only padding, or a hint about others.
 pub const fn is_padding(op: Op) -> bool {
-    matches!(op, Op::SNop | Op::SCodeEnd)
+    matches!(op, Op::SNop | Op::SCodeEnd | Op::SDelayAlu)
 }

@@ -7,7 +7,7 @@ use super::mir::{MachineBlock, MachineFunction, Operand, OperandValue, PhysReg};
 use super::plan::{Plan, PlanText};
 use super::select::select;
 use super::{
-    check_alloc, clauses, combine, crowded, dead, emit, entry, finish, graph, hazards, schedule, shape, waits,
+    check_alloc, clauses, combine, crowded, dead, delays, emit, entry, finish, graph, hazards, schedule, shape, waits,
 };
 use dovetail_base::error::{Context, Error, ErrorKind, Result};
 use dovetail_base::workspace::{NothingKept, filled};
@@ -82,6 +82,7 @@ impl Generator for Native {
             clauses::form(&mut code);
             shown(watch, "clauses", &code)?;
         }
+        delays::insert(&mut code);
         let mut out = emit::assemble(&code, &function, &shader, &info, &facts, options)?;
         out.awaits_inputs = !awaited.is_empty();
         watch.done("emit", Made::Bytes)?;

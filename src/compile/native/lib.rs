@@ -14,6 +14,7 @@ pub mod code;
 mod combine;
 mod crowded;
 pub mod dead;
+mod delays;
 pub mod emit;
 pub mod entry;
 mod finish;
