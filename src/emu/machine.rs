@@ -238,6 +238,7 @@ impl Machine {
             (Run::Control(op), Fields::Scalar(fields)) => control::execute(*op, fields, wave),
             (Run::Salu(op), Fields::Scalar(fields)) => salu::execute(*op, inst.entry, fields, wave),
             (Run::Valu(op), Fields::Vector(fields)) => valu::execute(*op, inst, fields, wave),
+            (Run::Dual(halves), Fields::Dual(_)) => valu::execute_both(halves, wave),
             (Run::Buffer(op), Fields::Buffer(fields)) => buffer::execute(*op, inst, fields, wave, memory),
             (Run::Global(op), Fields::Flat(fields)) => global::execute(*op, inst, fields, wave, memory, lds),
             (Run::Ds(op), Fields::Ds(fields)) => lds::execute(*op, inst, fields, wave, lds),

@@ -8,7 +8,7 @@ use super::{buffer, control, global, image, lds, salu, valu};
 use dovetail_base::error::{Error, Result};
 use dovetail_isa::Isa;
 use dovetail_isa::disassemble;
-use dovetail_isa::instruction::{Fields, Instruction};
+use dovetail_isa::instruction::{DualFields, Fields, Instruction};
 use std::sync::Arc;
 
 /// An instruction, ready for execution.
@@ -33,6 +33,8 @@ pub enum Run {
     Salu(salu::Salu),
     /// Vector arithmetic.
     Valu(valu::Valu),
+    /// Two operations of vector arithmetic, each as an instruction of its own.
+    Dual(Box<[(valu::Valu, Instruction); 2]>),
     /// Buffer access.
     Buffer(buffer::Buffer),
     /// Memory by address.
@@ -98,7 +100,7 @@ impl Class {
 
 impl Step {
     /// The operation of an instruction.
-    pub(super) fn new(inst: Instruction) -> Self {
+    pub(super) fn new(isa: &'static Isa, inst: Instruction) -> Self {
         let op = inst.entry.op;
         let run = match &inst.fields {
             Fields::Scalar(_) => {
@@ -110,7 +112,8 @@ impl Step {
             Fields::Ds(_) => lds::resolve(inst.entry).map(Run::Ds),
             Fields::Image(_) => image::resolve(inst.entry).map(Run::Image),
             Fields::Smem(_) | Fields::Interp(_) | Fields::Export(_) => Some(Run::Only),
-            Fields::Dual(_) | Fields::LdsDirect(_) => None,
+            Fields::Dual(fields) => dual(isa, &inst, fields).map(Run::Dual),
+            Fields::LdsDirect(_) => None,
         };
         let class = Class::of(&inst);
         let run = run.unwrap_or(Run::Unknown);
@@ -122,6 +125,16 @@ impl Step {
     pub fn is_done(&self) -> bool {
         !matches!(self.run, Run::Unknown)
     }
+}
+
+/// Both halves of a dual instruction.
+fn dual(isa: &'static Isa, inst: &Instruction, fields: &DualFields) -> Option<Box<[(valu::Valu, Instruction); 2]>> {
+    let [first, second] = fields.halves(inst.entry).map(|half| {
+        let alone = half.alone(isa)?;
+        let Fields::Vector(fields) = &alone.fields else { return None };
+        Some((valu::resolve(&alone, fields)?, alone))
+    });
+    Some(Box::new([first?, second?]))
 }
 
 /// Code in memory, and the steps decoded so far.
@@ -155,7 +168,7 @@ impl Program {
         if let Some(step) = known {
             return Ok(step.clone());
         }
-        let step = Arc::new(Step::new(disassemble(self.isa, rest)?));
+        let step = Arc::new(Step::new(self.isa, disassemble(self.isa, rest)?));
         *known = Some(step.clone());
         Ok(step)
     }

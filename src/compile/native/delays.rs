@@ -126,7 +126,7 @@ fn delay(
 fn unit(inst: &Instruction) -> Option<Unit> {
     match (&inst.fields, inst.entry.latency) {
         (Fields::Vector(_) | Fields::Interp(_), Latency::Transcendental) => Some(Unit::Transcendental),
-        (Fields::Vector(_) | Fields::Interp(_), _) => Some(Unit::Vector),
+        (Fields::Vector(_) | Fields::Interp(_) | Fields::Dual(_), _) => Some(Unit::Vector),
         (Fields::Scalar(_), Latency::Salu) => Some(Unit::Scalar),
         _ => None,
     }

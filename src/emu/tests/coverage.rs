@@ -73,7 +73,10 @@ fn what_is_not_done_is_listed() {
     let words: Vec<u32> = code.chunks_exact(4).map(|word| access::number(word) as u32).collect();
     let (mut at, mut unknown, mut done) = (0, BTreeSet::new(), 0);
     while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
-        let step = Step::new(dovetail_isa::disassemble(Isa::of(Gpu::Gfx1030), rest).expect("of the assembler"));
+        let step = Step::new(
+            Isa::of(Gpu::Gfx1030),
+            dovetail_isa::disassemble(Isa::of(Gpu::Gfx1030), rest).expect("of the assembler"),
+        );
         at += usize::from(step.dwords);
         if step.is_done() {
             done += 1;

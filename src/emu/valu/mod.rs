@@ -23,7 +23,7 @@ use super::wave::{LANES, Lanes, Wave, ones};
 use compare::Test;
 use cross::Cross;
 use dovetail_base::error::{Error, Result};
-use dovetail_isa::instruction::{Instruction, Modifiers, VectorDst, VectorFields, VectorForm};
+use dovetail_isa::instruction::{Fields, Instruction, Modifiers, VectorDst, VectorFields, VectorForm};
 use dovetail_isa::{Op, OperandKind, Scalar, Src, Traits, Vgpr};
 use lane::LaneFn;
 
@@ -193,6 +193,26 @@ fn modify(mods: &Modifiers, i: usize, kind: OperandKind, values: &mut Lanes) {
     if mods.neg >> i & 1 == 1 {
         values.iter_mut().for_each(|value| *value ^= sign);
     }
+}
+
+/// Executes both halves of a dual instruction: the second one reads what the first one has not written yet.
+///
+/// # Errors
+/// Those of [`execute`].
+pub fn execute_both(halves: &[(Valu, Instruction); 2], wave: &mut Wave) -> Result<()> {
+    let fields = |inst: &Instruction| match inst.fields {
+        Fields::Vector(fields) => Ok(fields),
+        _ => Err(Error::bug("a half that is no vector instruction")),
+    };
+    let [(first, a), (second, b)] = halves;
+    let (of_a, of_b) = (fields(a)?, fields(b)?);
+    let Some(VectorDst::Vgpr(to)) = of_a.dst else { return Err(Error::bug("a half without a vector destination")) };
+    let before = *wave.row_mut(to, 0)?;
+    execute(*first, a, &of_a, wave)?;
+    let after = std::mem::replace(wave.row_mut(to, 0)?, before);
+    execute(*second, b, &of_b, wave)?;
+    *wave.row_mut(to, 0)? = after;
+    Ok(())
 }
 
 /// Executes one instruction.

@@ -1,6 +1,7 @@
-//! Improves code after allocation: shorter forms of instructions, fewer branches and masks.
+//! Improves code after allocation: shorter forms of instructions, fewer branches and masks, two instructions in one.
 
 mod branches;
+mod dual;
 mod forms;
 
 use super::code::Code;
@@ -18,4 +19,5 @@ pub fn run(code: &mut Code) {
     branches::empty_rests(code);
     branches::empty_sides(code);
     branches::run_through(code);
+    dual::pair(code);
 }
