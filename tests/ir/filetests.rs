@@ -171,7 +171,7 @@ fn run_pass(words: &[&str], shader: &mut Shader, cx: &mut PassContext<'_>) -> Re
     let before = json(cx.interface())?;
     let find = |name| PASSES.iter().find(|(n, _)| *n == name).map(|(_, pass)| *pass);
     let pass = match *words {
-        ["pass", name, _] => find(name).filter(|pass| matches!(pass, Pass::Plain(_))),
+        ["pass", name, _] => find(name).filter(|pass| !matches!(pass, Pass::Known(_))),
         ["pass", name, _, _] => find(name).filter(|pass| matches!(pass, Pass::Known(_))),
         _ => None,
     };

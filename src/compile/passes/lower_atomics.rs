@@ -11,7 +11,6 @@
 //! A loop retries with the last value read until no other access has intervened. All atomics are relaxed; the fences
 //! around them order other accesses. Helper lanes must not execute atomics: `lower_helpers` runs first.
 
-use super::context::PassContext;
 use dovetail_base::error::{Error, Result};
 use dovetail_base::target::FamilyFacts;
 use dovetail_ir::rewrite::{Rewrite, rewrite};
@@ -21,19 +20,11 @@ use dovetail_ir::{
 };
 use smallvec::SmallVec;
 
-/// Lowers atomics without an instruction.
+/// Lowers atomics for which a GPU with these numbers has no instruction.
 ///
 /// # Errors
 /// None but bugs.
-pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
-    expand(shader, cx.request.target.facts())
-}
-
-/// Lowers atomics without an instruction of a GPU with these facts.
-///
-/// # Errors
-/// None but bugs.
-pub fn expand(shader: &mut Shader, gpu: &FamilyFacts) -> Result<()> {
+pub fn run(shader: &mut Shader, gpu: &FamilyFacts) -> Result<()> {
     if !shader.has(is_atomic) {
         return Ok(());
     }

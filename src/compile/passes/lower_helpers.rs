@@ -10,7 +10,6 @@
 //! The flag is not a branch, because code generators can disable helpers for single instructions, which exports need anyway.
 //! The verifier requires it.
 
-use super::context::PassContext;
 use super::lower_atomics;
 use dovetail_base::error::Result;
 use dovetail_base::target::FamilyFacts;
@@ -21,15 +20,7 @@ use dovetail_ir::{AluOp, AmdOp, BlockCall, Builder, Inst, LaneOp, Merge, Op, Sha
 ///
 /// # Errors
 /// None but bugs.
-pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
-    expand(shader, cx.request.target.facts())
-}
-
-/// Adds those that a GPU with these facts needs.
-///
-/// # Errors
-/// None but bugs.
-pub fn expand(shader: &mut Shader, gpu: &FamilyFacts) -> Result<()> {
+pub fn run(shader: &mut Shader, gpu: &FamilyFacts) -> Result<()> {
     let helpers = shader.stage.shades_pixels();
     if helpers && shader.has(Op::writes_by_descriptor) {
         for inst in shader.insts.iter_mut().filter(|inst| inst.op.writes_by_descriptor()) {

@@ -11,7 +11,7 @@ use super::{
     sample_shading, share_locals, summarize,
 };
 use dovetail_base::error::{Context, Error, Result};
-use dovetail_base::target::WaveSize;
+use dovetail_base::target::{FamilyFacts, WaveSize};
 use dovetail_compile::request::StageRequest;
 use dovetail_ir::verify::{verify, verify_between};
 use dovetail_ir::watch::{Made, Unwatched, Watch};
@@ -53,6 +53,8 @@ pub struct Lowered {
 pub enum Pass {
     /// It uses only the shader.
     Plain(fn(&mut Shader, WaveSize) -> Result<()>),
+    /// It uses the numbers of the GPU.
+    Gpu(fn(&mut Shader, &FamilyFacts) -> Result<()>),
     /// It uses the known state, and records information for the linker.
     Known(fn(&mut Shader, &mut PassContext<'_>) -> Result<()>),
 }
@@ -65,6 +67,7 @@ impl Pass {
     pub fn run(self, shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         match self {
             Self::Plain(run) => run(shader, cx.request.wave),
+            Self::Gpu(run) => run(shader, cx.request.target.facts()),
             Self::Known(run) => run(shader, cx),
         }
     }
@@ -91,10 +94,10 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("lower_derivatives", Pass::Plain(lower_derivatives::run)),
     ("lower_outputs", Pass::Known(lower_outputs::run)),
     ("lower_barriers", Pass::Plain(lower_barriers::run)),
-    ("lower_helpers", Pass::Known(lower_helpers::run)),
+    ("lower_helpers", Pass::Gpu(lower_helpers::run)),
     ("early_exit", Pass::Plain(early_exit::run)),
     ("lower_waterfalls", Pass::Plain(lower_waterfalls::run)),
-    ("lower_atomics", Pass::Known(lower_atomics::run)),
+    ("lower_atomics", Pass::Gpu(lower_atomics::run)),
     ("legalize_memory", Pass::Plain(legalize_memory::run)),
     ("lower_dot", Pass::Known(lower_dot::run)),
     ("lower_arithmetic", Pass::Plain(lower_arithmetic::run)),

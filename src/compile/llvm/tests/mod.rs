@@ -81,9 +81,9 @@ fn lowered(shader: &Shader) -> Result<Shader> {
     let wave = shader.lower.as_ref().map_or(WaveSize::W32, |l| l.wave);
     let gpu = Gpu::Gfx1030.facts();
     passes::lower_barriers::run(&mut shader, wave)?;
-    passes::lower_helpers::expand(&mut shader, gpu)?;
+    passes::lower_helpers::run(&mut shader, gpu)?;
     passes::lower_waterfalls::run(&mut shader, wave)?;
-    passes::lower_atomics::expand(&mut shader, gpu)?;
+    passes::lower_atomics::run(&mut shader, gpu)?;
     for pass in [passes::legalize_memory::run, passes::lower_arithmetic::run, passes::limits::run] {
         pass(&mut shader, wave)?;
     }

@@ -48,7 +48,7 @@ fn pair_in(isa: &'static Isa, wave: WaveSize, items: &[Item], out: &mut List<Ite
         taken: vec![false; items.len()],
         loaded: RegisterSet::EMPTY,
     };
-    for n in 0..items.len() {
+    for (n, item) in items.iter().enumerate() {
         if block.taken[n] {
             continue;
         }
@@ -60,7 +60,7 @@ fn pair_in(isa: &'static Isa, wave: WaveSize, items: &[Item], out: &mut List<Ite
                 passed = passed.union(&block.effects[m].reads);
                 out.push(Item::new(both));
             }
-            None => out.push(items[n]),
+            None => out.push(*item),
         }
         block.loaded = block.loaded.without(&passed);
         if !matches!(own.access, CountedAccess::None | CountedAccess::VectorStore) {

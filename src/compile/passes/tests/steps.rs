@@ -367,9 +367,24 @@ fn a_loop_adds_for_every_invocation() {
     let whole = parse(text).unwrap();
     let mut lowered = whole.clone();
     lower_barriers::run(&mut lowered, WaveSize::W32).unwrap();
-    lower_atomics::expand(&mut lowered, Gpu::Gfx1030.facts()).unwrap();
+    lower_atomics::run(&mut lowered, Gpu::Gfx1030.facts()).unwrap();
     assert_eq!(lowered.blocks.len(), 3);
     let bytes = run(&lowered, 8);
     assert_eq!(bytes, run(&whole, 8));
     assert_eq!(bytes[..4], 64f32.to_le_bytes());
+}
+
+#[test]
+fn the_least_float_of_an_image_is_a_loop_where_no_instruction_finds_it() {
+    let text = "shader lower compute \"main\"\nmodes 64 1 1 any any any any rte rte rte\nlower wave32 \"m\"\n\
+        arg sgpr b32x8 user \"i\"\n arg vgpr b64 system \"a\"\n arg vgpr b32 system \"x\"\n arg vgpr b64 system \"y\"\n\
+        block0(v0: b32x8, v1: b64, v2: b32, v3: b64):\n\
+        v4: b32 = mimg[atomic fmin 2d 0x1 lod_zero] v0, v2, v2, v2\n v5: b64 = global_atomic[fmax] v1, v3\n\
+        v6: b32 = global_atomic[fmin] v1, v4\n return\n";
+    let blocks = |gpu: Gpu| {
+        let mut shader = parse(text).unwrap();
+        lower_atomics::run(&mut shader, gpu.facts()).unwrap();
+        shader.blocks.len()
+    };
+    assert_eq!([Gpu::Gfx1030, Gpu::Gfx1100].map(blocks), [1, 5]);
 }
