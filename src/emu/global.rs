@@ -126,12 +126,11 @@ pub fn execute(
 }
 
 fn place(format: Format, f: &FlatFields, wave: &Wave, lane: usize) -> LaneAddress {
-    let low = u64::from(wave.vgpr(f.addr, 0, lane));
+    let low = if f.no_vaddr { 0 } else { u64::from(wave.vgpr(f.addr, 0, lane)) };
     let offset = i64::from(f.offset);
     if format == Format::Scratch {
-        let base = if f.no_vaddr { 0 } else { low };
         let scalar = f.saddr.map_or(0, |s| u64::from(wave.scalar(s)));
-        return LaneAddress::Scratch((base + scalar).wrapping_add_signed(offset) & 0xffff_ffff);
+        return LaneAddress::Scratch((low + scalar).wrapping_add_signed(offset) & 0xffff_ffff);
     }
     let address = match f.saddr {
         Some(s) => wave.scalar64(s).wrapping_add(low),

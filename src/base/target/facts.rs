@@ -1,6 +1,8 @@
 //! Numbers of the hardware, by instruction set.
 
-use super::{Gpu, InstructionSet, Stage, StageSet, WaveSize};
+use super::family::InstructionSet;
+use super::stage::{Stage, StageSet};
+use super::wave::WaveSize;
 
 /// What the GPUs of an instruction set have, apart from instructions. Pairs are by wave size: 32, 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,12 +210,5 @@ impl FamilyFacts {
         let granule = Self::of(self.vgpr_allocation, wave);
         let each = Self::of(self.physical_vgprs, wave) / waves.max(1);
         (each / granule * granule).min(self.vgprs)
-    }
-}
-
-impl Gpu {
-    /// Its numbers.
-    pub const fn facts(self) -> &'static FamilyFacts {
-        self.instructions().facts()
     }
 }

@@ -1,14 +1,18 @@
 //! Targets of code: GPU, stage, wave size. What differs between families is in the tables of `facts.rs` and `shape.rs`.
 
 mod facts;
+mod family;
 mod known;
 mod shape;
 mod stage;
+mod wave;
 
 pub use facts::{BufferLayout, FamilyFacts, ScratchAccess};
+pub use family::{Family, InstructionSet};
 pub use known::{DecodedGpu, KnownGpu};
 pub use shape::{MOST_HARDWARE_STAGES, PipelineShape, ShapeStage};
 pub use stage::{HardwareStage, Stage, StageSet};
+pub use wave::WaveSize;
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -50,80 +54,6 @@ pub enum Gpu {
     Gfx1102,
     /// Phoenix.
     Gfx1103,
-}
-
-/// GPUs of one generation: one encoding of instructions, one set of registers, the same numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Family {
-    /// RDNA 1.
-    Gfx101,
-    /// RDNA 2.
-    Gfx103,
-    /// RDNA 3.
-    Gfx11,
-}
-
-impl Family {
-    /// Number of families; tables by family have this length, and `family as usize` is the index.
-    pub const COUNT: usize = Self::ALL.len();
-    /// Every family, in the order of the variants.
-    pub const ALL: [Self; 3] = [Self::Gfx101, Self::Gfx103, Self::Gfx11];
-
-    /// AMD's name of it, in lower case.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gfx101 => "rdna1",
-            Self::Gfx103 => "rdna2",
-            Self::Gfx11 => "rdna3",
-        }
-    }
-}
-
-/// GPUs that execute the same code: the operations of their family's encoding that they have, and the registers that their
-/// waves share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum InstructionSet {
-    /// gfx1010.
-    Gfx1010,
-    /// gfx1011 and gfx1012: with dot products.
-    Gfx1012,
-    /// gfx1013: with ray intersection.
-    Gfx1013,
-    /// RDNA 2.
-    Gfx103,
-    /// gfx1100 and gfx1101: with half as many VGPRs more.
-    Gfx1100,
-    /// gfx1102 and gfx1103.
-    Gfx1102,
-    /// gfx1150, gfx1152 and gfx1153: with scalar floats.
-    Gfx1150,
-    /// gfx1151: with them and with half as many VGPRs more.
-    Gfx1151,
-}
-
-impl InstructionSet {
-    /// The family of its GPUs.
-    ///
-    /// # Errors
-    /// Unsupported: no code is made for them.
-    pub fn family(self) -> Result<Family> {
-        match self {
-            Self::Gfx1010 | Self::Gfx1012 | Self::Gfx1013 => Ok(Family::Gfx101),
-            Self::Gfx103 => Ok(Family::Gfx103),
-            Self::Gfx1100 | Self::Gfx1102 => Ok(Family::Gfx11),
-            Self::Gfx1150 | Self::Gfx1151 => {
-                Err(Error::unsupported(format!("{self:?}"), "Dovetail makes no code for it"))
-            }
-        }
-    }
-
-    /// Whether it has dot products of bytes and halves (LLVM: `FeatureDot1Insts` and the others).
-    pub const fn has_dot_products(self) -> bool {
-        match self {
-            Self::Gfx1010 | Self::Gfx1013 => false,
-            Self::Gfx1012 | Self::Gfx103 | Self::Gfx1100 | Self::Gfx1102 | Self::Gfx1150 | Self::Gfx1151 => true,
-        }
-    }
 }
 
 /// What distinguishes a GPU.
@@ -192,6 +122,16 @@ impl Gpu {
         self.row().instructions
     }
 
+    /// Its numbers.
+    pub const fn facts(self) -> &'static FamilyFacts {
+        self.instructions().facts()
+    }
+
+    /// The hardware stage that runs an API stage.
+    pub const fn hardware_stage(self, api: Stage) -> HardwareStage {
+        self.family().hardware_stage(api)
+    }
+
     /// The GPU that an ELF file is for.
     ///
     /// # Errors
@@ -252,43 +192,6 @@ impl FromStr for Gpu {
     type Err = Error;
     fn from_str(s: &str) -> Result<Self> {
         s.parse::<KnownGpu>()?.target()
-    }
-}
-
-/// Lanes per wave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(into = "u32", try_from = "u32")]
-pub enum WaveSize {
-    /// 32 lanes.
-    W32,
-    /// 64 lanes.
-    W64,
-}
-
-impl WaveSize {
-    /// Number of lanes.
-    pub const fn lanes(self) -> u32 {
-        match self {
-            Self::W32 => 32,
-            Self::W64 => 64,
-        }
-    }
-}
-
-impl From<WaveSize> for u32 {
-    fn from(w: WaveSize) -> u32 {
-        w.lanes()
-    }
-}
-
-impl TryFrom<u32> for WaveSize {
-    type Error = Error;
-    fn try_from(n: u32) -> Result<Self> {
-        match n {
-            32 => Ok(Self::W32),
-            64 => Ok(Self::W64),
-            _ => Err(Error::malformed(format!("wave size {n}: 32 or 64"))),
-        }
     }
 }
 

@@ -2,7 +2,8 @@
 //! API stage is the one that a stage is compiled for. To add a shape: a row here. A choice between shapes of the same API
 //! stages, as between NGG and the hardware VS stage, is a parameter of [`PipelineShape::of`].
 
-use super::{Family, Gpu, HardwareStage, Stage, StageSet};
+use super::family::Family;
+use super::stage::{HardwareStage, Stage, StageSet};
 
 /// A hardware stage of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,13 +138,6 @@ impl Family {
     /// The hardware stage that runs an API stage.
     pub const fn hardware_stage(self, api: Stage) -> HardwareStage {
         RUN_BY[self as usize][api as usize]
-    }
-}
-
-impl Gpu {
-    /// The hardware stage that runs an API stage.
-    pub const fn hardware_stage(self, api: Stage) -> HardwareStage {
-        self.family().hardware_stage(api)
     }
 }
 

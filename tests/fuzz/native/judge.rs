@@ -22,7 +22,7 @@ use dovetail::link::{EmitGlue, Placement, link};
 use dovetail::metadata::interface::{FragmentInput, FragmentReads, StageInterface, StageKind};
 use dovetail::proof::{KnownContents, bytes_of, interpreted};
 use dovetail::state::{Known as Item, PipelineState};
-use dovetail::target::{Gpu, Stage};
+use dovetail::target::Stage;
 use dovetail::template;
 
 /// Least limit of VGPRs that a request may have. Lower ones test spilling; only whole-wave values of 64 bits, whose
@@ -208,7 +208,7 @@ fn compiled(setup: &Setup, shader: &Shader, known: KnownState) -> Result<(Vec<u8
         opt::run_some(&mut shader, &options, |phase| setup.passes.contains(&phase)).at(|| "passes")?;
     }
     let request = StageRequest {
-        target: Gpu::Gfx1030,
+        target: setup.gpu,
         stage,
         module: ModuleDigest([0; 32]),
         entry_point: "main".to_owned(),

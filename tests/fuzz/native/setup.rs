@@ -6,7 +6,7 @@ use dovetail::compile::opt;
 use dovetail::compile::phases::{Phase, Phases};
 use dovetail::compile::request::{GeneratorKind, NativeOptions, Scheduling, TuningOptions};
 use dovetail::error::{Error, Result};
-use dovetail::target::WaveSize;
+use dovetail::target::{Gpu, Stage, WaveSize};
 
 /// Prefix of the setup line.
 const MARK: &str = "; fuzz";
@@ -14,6 +14,8 @@ const MARK: &str = "; fuzz";
 /// How a shader is compiled and run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
+    /// The GPU.
+    pub gpu: Gpu,
     /// Lanes per wave.
     pub wave: WaveSize,
     /// Limit of VGPRs, 0 for none.
@@ -56,11 +58,18 @@ impl Setup {
         let chained = scene.is_some() && random.once_in(4);
         // Four colours of four channels need registers at the same time.
         let vgprs = if scene.is_some() && vgprs > 0 { vgprs.max(24) } else { vgprs };
-        Self { wave, vgprs, groups, seed, known, without, passes, scene, whole, chained }
+        let gpu = match scene {
+            Some(_) => *random.pick(&[Gpu::Gfx1030, Gpu::Gfx1030, Gpu::Gfx1010]),
+            None => *random.pick(&[Gpu::Gfx1030, Gpu::Gfx1030, Gpu::Gfx1010, Gpu::Gfx1100, Gpu::Gfx1100]),
+        };
+        Self { gpu, wave, vgprs, groups, seed, known, without, passes, scene, whole, chained }
     }
 
     /// Draws one triangle over a screen of as many pixels as a wave has lanes.
     pub fn cover(&mut self) {
+        if !self.gpu.facts().stages.has(Stage::Fragment) {
+            self.gpu = Gpu::default();
+        }
         let extent = [8, self.wave.lanes() / 8];
         self.scene = Some(Scene::covering(extent));
         self.vgprs = if self.vgprs > 0 { self.vgprs.max(24) } else { 0 };
@@ -68,13 +77,13 @@ impl Setup {
 
     /// Encodes the setup as a line.
     pub fn line(&self) -> String {
-        let Self { wave, vgprs, groups, seed, known, without, passes, scene, whole, chained } = self;
+        let Self { gpu, wave, vgprs, groups, seed, known, without, passes, scene, whole, chained } = self;
         let list = |phases: Vec<Phase>| phases.iter().map(|phase| phase.name()).collect::<Vec<_>>().join(",");
         let drawn = scene.as_ref().map_or(String::new(), |scene| {
             format!(" draw={} whole={} chained={}", scene.text(), u8::from(*whole), u8::from(*chained))
         });
         format!(
-            "{MARK} wave={} vgprs={vgprs} groups={groups} seed={seed} known={} without={} passes={}{drawn}",
+            "{MARK} gpu={gpu} wave={} vgprs={vgprs} groups={groups} seed={seed} known={} without={} passes={}{drawn}",
             wave.lanes(),
             u8::from(*known),
             list(without.iter().collect()),
@@ -98,11 +107,13 @@ impl Setup {
         let list = |name: &str| -> Result<Vec<Phases>> {
             get(name)?.split(',').filter(|word| !word.is_empty()).map(str::parse).collect()
         };
-        // Inputs of compute shaders lack these.
+        // Old inputs are for one GPU. Inputs of compute shaders lack the others.
+        let gpu = get("gpu").map_or(Ok(Gpu::Gfx1030), str::parse)?;
         let scene = get("draw").ok().map(Scene::parse).transpose()?;
         let flag = |name: &str| -> Result<bool> { Ok(scene.is_some() && number(name)? != 0) };
         let (whole, chained) = (flag("whole")?, flag("chained")?);
         Ok(Self {
+            gpu,
             wave: if number("wave")? == 32 { WaveSize::W32 } else { WaveSize::W64 },
             vgprs: number("vgprs")? as u32,
             groups: number("groups")?.clamp(1, 4) as u32,

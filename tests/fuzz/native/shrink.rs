@@ -7,6 +7,7 @@ use super::setup::Setup;
 use dovetail::compile::phases::{Phase, Phases};
 use dovetail::ir::parse::parse;
 use dovetail::ir::{BlockCall, BlockId, InstArgs, Merge, Op, Shader, Terminator, Value, ValueDef};
+use dovetail::target::Gpu;
 use std::time::{Duration, Instant};
 
 /// Time after which no new attempt starts.
@@ -70,7 +71,8 @@ impl Search<'_> {
     }
 
     fn round(&mut self) {
-        let setups: [fn(&mut Setup); 10] = [
+        let setups: [fn(&mut Setup); 11] = [
+            |s| s.gpu = Gpu::Gfx1030,
             |s| s.passes.clear(),
             |s| s.without = Phases::default(),
             |s| s.vgprs = 0,
@@ -82,7 +84,7 @@ impl Search<'_> {
             |s| s.scene.iter_mut().for_each(|scene| scene.leave_out(false)),
             |s| s.without = Phase::ALL.iter().copied().collect(),
         ];
-        for set in &setups[..9 + usize::from(self.setup.without.iter().count() < 3)] {
+        for set in &setups[..10 + usize::from(self.setup.without.iter().count() < 3)] {
             let mut setup = self.setup.clone();
             set(&mut setup);
             if setup != self.setup {
