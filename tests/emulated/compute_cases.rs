@@ -12,7 +12,7 @@ use crate::chosen::ChosenCompiler;
 use crate::support::{assembly, glsl, root};
 use crate::vulkan::Lavapipe;
 use crate::{support, vulkan};
-use dovetail::compile::request::Module;
+use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::compile::spirv::translate;
 use dovetail::emu::RunLimits;
 use dovetail::emu::inputs::{BindingElement, Bound, InputBytes, Inputs};
@@ -23,13 +23,13 @@ use dovetail::proof::{
     Bundle, Judge, KnownContents, Outputs, Pipelines, StageEntry, bytes_of, interpreted, judge, proves_nothing,
 };
 use dovetail::state::{PipelineState, SpecializationEntry};
-use dovetail::target::{Stage, WaveSize};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use std::path::PathBuf;
 
 const SEEDS: [u64; 2] = [1, 2];
 
 /// Runs a case at one wave size; returns how much was compared.
-fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<String, String> {
+fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], gpu: Gpu, wave: WaveSize) -> Result<String, String> {
     let spec: Vec<(u32, u64)> = case.spec.iter().map(|s| (s.0, s.1)).collect();
     let parsed = Module::new(module.to_vec()).map_err(|e| e.to_string())?;
     let ir = translate(&parsed, "main", Stage::Compute, &spec).map_err(|e| e.to_string())?;
@@ -37,7 +37,9 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
     let shader = ShaderRef::new(&parsed, "main", Stage::Compute, wave).with_spec_ids(spec.iter().map(|s| s.0));
     let entry = |&(id, value)| SpecializationEntry { stage: None, id, value };
     let state = PipelineState { specialization: spec.iter().map(entry).collect(), ..state };
-    let pipelines = Pipelines::new(vec![shader], state, &ChosenCompiler::new()).map_err(|e| e.to_string())?;
+    let tuning = TuningOptions::default();
+    let pipelines =
+        Pipelines::tuned(vec![shader], state, gpu, tuning, &ChosenCompiler::new()).map_err(|e| e.to_string())?;
     if let Some(why) = &pipelines.not_linked {
         return Err(why.clone());
     }
@@ -55,7 +57,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
         let judge = if case.subgroups || case.unjudged { "interpreter" } else { "lavapipe" };
         let stage = StageEntry { stage: Stage::Compute, entry_point: "main".to_owned(), wave };
         let mut bundle = Bundle::new(&name, seed, judge, vec![(stage, parsed.clone())]);
-        bundle.manifest.floor = case.floor;
+        (bundle.manifest.floor, bundle.manifest.target) = (case.floor, gpu);
         (bundle.state, bundle.inputs) = (pipelines.state.clone(), inputs.clone());
         bundle.report_failure(&root().join("target/bundles"), &ChosenCompiler::new(), &mut |inputs| ask(inputs))
     };
@@ -114,7 +116,8 @@ pub fn coverage_modules(test: &str) -> Option<Vec<(Case, Vec<u8>)>> {
     paths.iter().map(module).collect()
 }
 
-fn coverage(test: &str, wave: WaveSize) {
+/// Runs every case on a GPU, in waves of one size.
+pub fn coverage(test: &str, gpu: Gpu, wave: WaveSize) {
     let vulkan = match Lavapipe::get() {
         Ok(vulkan) => vulkan,
         Err(why) => return support::skip(test, &why),
@@ -122,7 +125,7 @@ fn coverage(test: &str, wave: WaveSize) {
     let Some(cases) = coverage_modules(test) else { return };
     let mut failed = Vec::new();
     for (case, module) in &cases {
-        match run(vulkan, case, module, wave) {
+        match run(vulkan, case, module, gpu, wave) {
             Ok(summary) => eprintln!("{}: {summary}", case.name),
             Err(why) => {
                 eprintln!("{}: FAILED {why}", case.name);
@@ -135,12 +138,12 @@ fn coverage(test: &str, wave: WaveSize) {
 
 #[test]
 fn coverage_cases_agree_in_waves_of_32() {
-    coverage("compute_cases::coverage_cases_agree_in_waves_of_32", WaveSize::W32);
+    coverage("compute_cases::coverage_cases_agree_in_waves_of_32", Gpu::default(), WaveSize::W32);
 }
 
 #[test]
 fn coverage_cases_agree_in_waves_of_64() {
-    coverage("compute_cases::coverage_cases_agree_in_waves_of_64", WaveSize::W64);
+    coverage("compute_cases::coverage_cases_agree_in_waves_of_64", Gpu::default(), WaveSize::W64);
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod matrix_parts;
 mod moved;
 mod narrow;
 mod non_uniform;
+mod other_gpus;
 mod pairs;
 mod picture;
 #[path = "../support/probe.rs"]
