@@ -1,5 +1,6 @@
-//! Finds vector instructions too close to others that touch the same registers ([`RegisterHazard`]), by looking back from
-//! each along every path, as far as one can matter.
+//! Finds vector instructions too close to others that touch the same registers
+//! ([`RegisterHazard`](dovetail_isa::RegisterHazard)), by looking back from each along every path, as far as one can
+//! matter.
 
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};

@@ -1,5 +1,5 @@
 //! Goes along code and says what has to be put before an instruction, because of the registers that it touches
-//! ([`RegisterHazard`]).
+//! ([`RegisterHazard`](crate::RegisterHazard)).
 
 use crate::hazards::RegisterHazard as Hazard;
 use crate::hazards::depctr::{SCALARS, SCALARS_OF_VECTOR, VCC_OF_VECTOR, VECTOR_RESULTS};
