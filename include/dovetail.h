@@ -632,6 +632,11 @@ uint32_t dvt_target(uint32_t major,
                     uint32_t minor,
                     uint32_t stepping);
 
+// The `target` of a GPU by its PCI device, if the kernel does not say the version of its graphics core: 0x1002 and 0x73bf are
+// a gfx1030. 0 if Dovetail has no code for it, or does not know the device.
+uint32_t dvt_target_of_pci(uint32_t vendor,
+                           uint32_t device);
+
 // Copies the text of the calling thread's last failure to `buf`: UTF-8, NUL-terminated, truncated to `size`. Returns the full
 // length without the NUL. `buf` may be NULL if `size` is 0.
 size_t dvt_last_error(char *buf,

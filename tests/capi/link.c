@@ -125,6 +125,8 @@ int main(int argc, char **argv)
     dvt_key key, zero;
     dvt_pipeline *last = NULL;
     CHECK(dvt_abi_version() == DVT_ABI_VERSION);
+    CHECK(dvt_target(10, 3, 3) == DVT_TARGET_GFX1033 && dvt_target(9, 0, 10) == 0);
+    CHECK(dvt_target_of_pci(0x1002, 0x163f) == DVT_TARGET_GFX1033 && dvt_target_of_pci(0x1002, 0x687f) == 0);
     make_info(&p, context, dir);
     without_a_handle(context, &p, &expect);
     with_a_handle(context, &p, &expect);

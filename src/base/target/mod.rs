@@ -3,6 +3,7 @@
 mod facts;
 mod family;
 mod known;
+mod pci;
 mod shape;
 mod stage;
 mod wave;
@@ -161,7 +162,7 @@ impl Gpu {
         Self::ROWS.iter().find(|row| row.name == name).map(|row| row.gpu)
     }
 
-    /// The GPUs of a name: one, all of a family (`rdna2`), or `all`.
+    /// The GPUs of a name: one, by LLVM's name of it or as a PCI device (`1002:73bf`); all of a family (`rdna2`), or `all`.
     ///
     /// # Errors
     /// Unsupported: nothing known has that name.
@@ -170,7 +171,7 @@ impl Gpu {
         match (name, family) {
             ("all", _) => Ok(Self::all().collect()),
             (_, Some(family)) => Ok(Self::all().filter(|gpu| gpu.family() == family).collect()),
-            (_, None) => Ok(vec![name.parse()?]),
+            (_, None) => Ok(vec![Self::of_pci_name(name).map_or_else(|| name.parse(), Ok)?]),
         }
     }
 }

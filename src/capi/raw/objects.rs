@@ -42,6 +42,13 @@ pub extern "C" fn dvt_target(major: u32, minor: u32, stepping: u32) -> u32 {
     guard_or(|| Ok(Gpu::of_graphics_core(major, minor, stepping).map_or(0, Gpu::elf_flags)), |_| 0)
 }
 
+/// The `target` of a GPU by its PCI device, if the kernel does not say the version of its graphics core: 0x1002 and 0x73bf are
+/// a gfx1030. 0 if Dovetail has no code for it, or does not know the device.
+#[unsafe(no_mangle)]
+pub extern "C" fn dvt_target_of_pci(vendor: u32, device: u32) -> u32 {
+    guard_or(|| Ok(Gpu::of_pci(vendor, device).map_or(0, Gpu::elf_flags)), |_| 0)
+}
+
 /// Copies the text of the calling thread's last failure to `buf`: UTF-8, NUL-terminated, truncated to `size`. Returns the full
 /// length without the NUL. `buf` may be NULL if `size` is 0.
 // SAFETY: C's promise.
