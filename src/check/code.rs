@@ -2,7 +2,7 @@
 
 use dovetail_base::elf::{Elf, Home, stt};
 use dovetail_base::error::{Context, Error, Result};
-use dovetail_base::target::{Gpu, HardwareStage, ScratchAccess, Stage, WaveSize};
+use dovetail_base::target::{Gpu, HardwareStage, Stage, WaveSize};
 use dovetail_isa::Isa;
 use dovetail_metadata::document::{Document, Map, get, submap};
 use dovetail_metadata::named;
@@ -45,10 +45,6 @@ pub(super) struct StageCode {
     pub sgprs: u32,
     /// RSRC2.SCRATCH_EN.
     pub scratch: bool,
-    /// An SGPR has the offset of the wave's scratch memory.
-    pub scratch_offset: bool,
-    /// One VGPR has all local ids.
-    pub packed_local_ids: bool,
     /// LDS size in bytes.
     pub lds: u32,
 }
@@ -116,7 +112,6 @@ impl<'a> Code<'a> {
         };
         let facts = self.isa.facts();
         let given = (field(fields.vgprs) + 1) * facts.vgpr_unit(wave);
-        let scratch = field(fields.scratch_en) == 1;
         Ok(StageCode {
             stage,
             hardware,
@@ -125,9 +120,7 @@ impl<'a> Code<'a> {
             user_data: (0..user).map(slot).collect(),
             vgprs: [given, number(own, MetadataKey::VgprCount)?.unwrap_or(given)],
             sgprs: number(own, MetadataKey::SgprCount)?.unwrap_or(128),
-            scratch,
-            scratch_offset: scratch && facts.scratch == ScratchAccess::Descriptor,
-            packed_local_ids: facts.packed_local_ids,
+            scratch: field(fields.scratch_en) == 1,
             lds: units * facts.lds_unit,
         })
     }

@@ -1,8 +1,8 @@
 //! Finds the registers that the hardware sets before a stage's first instruction, from the register words alone
 //! (pal-abi 2.3 to 2.5).
 
-use super::code::StageCode;
-use dovetail_base::target::Stage;
+use super::code::{Code, StageCode};
+use dovetail_base::target::{ScratchAccess, Stage};
 use dovetail_isa::{Register, RegisterSet, Vgpr};
 use dovetail_metadata::registers::{
     RegisterWords, compute_pgm_rsrc2 as rsrc2, rsrc1_gs, rsrc1_ps, rsrc1_vs, rsrc2_gs, spi_ps_input_addr,
@@ -15,15 +15,17 @@ const PIXEL_INPUTS: [u8; 16] = [2, 2, 2, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1];
 
 /// Adds those of a wave of a primitive shader besides the user data: numbers of the group and of the wave, the scratch wave
 /// offset; the primitive, the vertex id, and those up to the instance id.
-fn ngg(set: &mut RegisterSet, stage: &StageCode, words: &RegisterWords) {
-    let offset = stage.scratch_offset.then_some(5);
+fn ngg(set: &mut RegisterSet, offset: bool, words: &RegisterWords) {
+    let offset = offset.then_some(5);
     [2, 3].into_iter().chain(offset).for_each(|n| set.insert(Register::sgpr(n)));
     set.vgprs(Vgpr(0), words.field(rsrc1_gs::GS_VGPR_COMP_CNT).min(3) as u8 + 1);
     set.vgprs(Vgpr(5), words.field(rsrc2_gs::ES_VGPR_COMP_CNT).min(3) as u8 + 1);
 }
 
 /// Registers set at entry.
-pub(super) fn registers(stage: &StageCode, words: &RegisterWords) -> RegisterSet {
+pub(super) fn registers(stage: &StageCode, code: &Code<'_>) -> RegisterSet {
+    let (words, facts) = (&code.registers, code.isa.facts());
+    let offset = stage.scratch && facts.scratch == ScratchAccess::Descriptor;
     let mut set = RegisterSet::EMPTY;
     let primitives = stage.hardware.runs_primitives();
     // A wave with vertices and primitives has no mask yet.
@@ -52,10 +54,10 @@ pub(super) fn registers(stage: &StageCode, words: &RegisterWords) -> RegisterSet
         }
     };
     if primitives {
-        ngg(&mut set, stage, words);
+        ngg(&mut set, offset, words);
         return set;
     }
-    for n in 0..system + u8::from(stage.scratch_offset) {
+    for n in 0..system + u8::from(offset) {
         set.insert(Register::sgpr(next.saturating_add(n)));
     }
     match stage.stage {
@@ -74,7 +76,7 @@ pub(super) fn registers(stage: &StageCode, words: &RegisterWords) -> RegisterSet
                 first = first.saturating_add(count);
             }
         }
-        Stage::Compute if stage.packed_local_ids => set.vgprs(Vgpr(0), 1),
+        Stage::Compute if facts.packed_local_ids => set.vgprs(Vgpr(0), 1),
         Stage::Compute => set.vgprs(Vgpr(0), words.field(rsrc2::TIDIG_COMP_CNT).min(2) as u8 + 1),
     }
     set

@@ -54,7 +54,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
         part.map(|part| part.start..part.end)
     };
     let Some(prolog) = dwords("prolog") else { return };
-    let mut at_entry = entry::registers(stage, &code.registers);
+    let mut at_entry = entry::registers(stage, code);
     // Every part may change EXEC.
     let mut exec = RegisterSet::EMPTY;
     exec.mask(Register::EXEC, stage.wave);

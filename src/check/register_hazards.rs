@@ -7,7 +7,7 @@ use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
 use dovetail_base::target::WaveSize;
 use dovetail_isa::instruction::Fields;
-use dovetail_isa::{Latency, Op, OperandKind, Register, RegisterHazard as Hazard, RegisterSet, Src, Traits, depctr};
+use dovetail_isa::{Register, RegisterHazard as Hazard, depctr};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reports what is too close.
@@ -18,12 +18,15 @@ pub(super) fn check(graph: &Graph, wave: WaveSize, reporter: &mut Reporter<'_>) 
         match hazard {
             Hazard::TransUse | Hazard::PartialForwarding => {
                 forwards(graph, Past::default(), |past, step| {
+                    if !step.inst.is_vector() {
+                        return;
+                    }
                     let sources = sources(step);
                     let at = match hazard {
                         Hazard::TransUse => past.0.iter().find_map(|events| after_trans(graph, events, &sources)),
                         _ => past.0.iter().find_map(|events| half_forwarded(graph, events, &sources)),
                     };
-                    found.extend(at.filter(|_| is_vector(step)).map(|at| (step.at, at)));
+                    found.extend(at.map(|at| (step.at, at)));
                 });
             }
             Hazard::MaskWrite => forwards(graph, Masks::new(wave), |masks, step| {
@@ -59,13 +62,13 @@ const MOST_WAYS: usize = 64;
 impl Flow for Past {
     fn step(&mut self, step: &Step) {
         let event = match &step.inst.fields {
-            _ if clears(step, depctr::VECTOR_RESULTS) => {
+            _ if step.inst.clears(depctr::VECTOR_RESULTS) => {
                 self.0 = BTreeSet::from([Vec::new()]);
                 return;
             }
-            Fields::Scalar(_) if writes_exec(&step.effects.writes) => Event::Exec,
-            _ if is_vector(step) => {
-                let trans = matches!(step.inst.entry.latency, Latency::Transcendental | Latency::DoubleTranscendental);
+            Fields::Scalar(_) if step.effects.writes.has_exec() => Event::Exec,
+            _ if step.inst.is_vector() => {
+                let trans = step.inst.entry.latency.is_transcendental();
                 Event::Vector { at: step.at, trans }
             }
             _ => return,
@@ -178,12 +181,12 @@ impl Masks {
 impl Flow for Masks {
     fn step(&mut self, step: &Step) {
         for field in [depctr::SCALARS, depctr::VCC_OF_VECTOR, depctr::SCALARS_OF_VECTOR] {
-            if clears(step, field) {
+            if step.inst.clears(field) {
                 self.written.retain(|(_, waits), _| *waits != field);
                 self.read.retain(|_| field != depctr::SCALARS);
             }
         }
-        let vector = is_vector(step);
+        let vector = step.inst.is_vector();
         if !vector && !matches!(step.inst.fields, Fields::Scalar(_)) {
             return;
         }
@@ -198,7 +201,7 @@ impl Flow for Masks {
             }
         }
         if vector {
-            self.read.extend(masks(step, self.wave));
+            self.read.extend(step.inst.masks(self.wave).iter().filter_map(scalar));
         }
     }
 
@@ -215,37 +218,4 @@ impl Flow for Masks {
 /// An SGPR, or a half of VCC, by code.
 fn scalar(register: Register) -> Option<u8> {
     u8::try_from(register.index()).ok().filter(|code| *code < 108)
-}
-
-/// Registers that vector arithmetic reads as a lane mask.
-fn masks(step: &Step, wave: WaveSize) -> impl Iterator<Item = u8> {
-    let mut first = step.is(Traits::VCC_IN).then_some(106);
-    if let Fields::Vector(f) = &step.inst.fields {
-        for (kind, src) in step.inst.entry.src.iter().zip(f.srcs) {
-            if let (OperandKind::Mask, Some(Src::Scalar(mask))) = (kind, src) {
-                first = Some(mask.index());
-            }
-        }
-    }
-    let count = if wave == WaveSize::W64 { 2 } else { 1 };
-    first.into_iter().flat_map(move |first| first..first + count)
-}
-
-fn is_vector(step: &Step) -> bool {
-    matches!(step.inst.fields, Fields::Vector(_) | Fields::Interp(_) | Fields::Dual(_))
-}
-
-fn writes_exec(writes: &RegisterSet) -> bool {
-    writes.contains(Register::EXEC) || writes.contains(Register::EXEC_HI)
-}
-
-/// Whether an instruction waits for all results of this field. Memory and exports wait for vector results.
-fn clears(step: &Step, field: u16) -> bool {
-    match &step.inst.fields {
-        Fields::Scalar(f) => step.op() == Op::SWaitcntDepctr && f.imm & field == 0,
-        Fields::Buffer(_) | Fields::Image(_) | Fields::Flat(_) | Fields::Ds(_) | Fields::Export(_) => {
-            field == depctr::VECTOR_RESULTS
-        }
-        _ => false,
-    }
 }

@@ -78,7 +78,7 @@ fn scalars(set: &RegisterSet) -> RegisterSet {
 
 /// Reports unwritten registers.
 pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter: &mut Reporter<'_>) {
-    let set = entry::registers(stage, &code.registers);
+    let set = entry::registers(stage, code);
     forwards(graph, Written::entry(stage.wave, set), |before, step| {
         let reads = &step.effects.reads;
         // A copy of an undefined value is checked where the copy is used.

@@ -6,7 +6,7 @@ use super::wave::{Wave, WaveState};
 use dovetail_base::error::{Error, Result};
 use dovetail_isa::Op;
 use dovetail_isa::instruction::ScalarFields;
-use dovetail_isa::{Counter, OperandKind, Scalar, Src};
+use dovetail_isa::{ASKS_REAL_TIME, Counter, OperandKind, SHADER_CYCLES, Scalar, Src};
 
 /// Operation of a control instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,11 +40,6 @@ pub enum Control {
     /// A hint to the hardware: no effect here.
     Nothing,
 }
-
-/// The message that asks for the time.
-const ASKS_REAL_TIME: u16 = 0x83;
-/// The hardware register of a clock.
-const SHADER_CYCLES: u16 = 29;
 
 /// Counters that a wait instruction names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -171,7 +171,7 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
                 // An absent second operand still has a field with some register number: do not read it.
                 let both = swaps || matches!(kind, Some(MachineAtomic::MaskedOr | MachineAtomic::Wrap));
                 let second = if both { take(1) } else { 0 };
-                let expected_first = swaps && !stores_first(inst.entry.op);
+                let expected_first = swaps && !inst.entry.is(Traits::NEW_FIRST);
                 let (data, compare) = if expected_first { (second, first) } else { (first, second) };
                 let old = number(&lds.read(place(one), width)?);
                 let new = atomic(Cell { old, data, compare, bits }).to_le_bytes();
@@ -191,22 +191,6 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
         }
     }
     Ok(())
-}
-
-/// Whether a compare and swap has the new value first.
-fn stores_first(op: Op) -> bool {
-    use Op as O;
-    matches!(
-        op,
-        O::DsCmpstoreB32
-            | O::DsCmpstoreF32
-            | O::DsCmpstoreB64
-            | O::DsCmpstoreF64
-            | O::DsCmpstoreRtnB32
-            | O::DsCmpstoreRtnF32
-            | O::DsCmpstoreRtnB64
-            | O::DsCmpstoreRtnF64
-    )
 }
 
 /// Each half of a wave64 permutes by itself (K).

@@ -8,6 +8,11 @@ use super::{Latency, Op};
 use dovetail_base::target::WaveSize;
 
 impl Latency {
+    /// Whether the transcendental unit makes the result.
+    pub const fn is_transcendental(self) -> bool {
+        matches!(self, Self::Transcendental | Self::DoubleTranscendental)
+    }
+
     /// Cycles from the issue of an instruction until its result can be read without a stall.
     pub const fn result(self) -> u32 {
         match self {

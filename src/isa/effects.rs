@@ -4,6 +4,7 @@
 //! fields and the row's kinds; implied ones (VCC, EXEC, SCC, M0, a destination that is read) are traits of its row.
 //! Invariant: every register that the disassembler prints is read or written here; a test checks it for every opcode.
 
+use super::hazards::depctr;
 use super::instruction::*;
 use super::register_set::{Register, RegisterSet};
 use super::table::OperandKind;
@@ -73,6 +74,40 @@ pub enum ExportKind {
     Position,
     /// Parameters.
     Parameter,
+}
+
+impl Instruction {
+    /// Whether it is vector arithmetic.
+    pub const fn is_vector(&self) -> bool {
+        matches!(self.fields, Fields::Vector(_) | Fields::Interp(_) | Fields::Dual(_))
+    }
+
+    /// Whether it waits for what a field of `s_waitcnt_depctr` names ([`depctr`]). Memory and exports wait for vector results.
+    pub fn clears(&self, field: u16) -> bool {
+        match &self.fields {
+            Fields::Scalar(f) => self.entry.op == Op::SWaitcntDepctr && f.imm & field == 0,
+            Fields::Buffer(_) | Fields::Image(_) | Fields::Flat(_) | Fields::Ds(_) | Fields::Export(_) => {
+                field == depctr::VECTOR_RESULTS
+            }
+            _ => false,
+        }
+    }
+
+    /// The scalar registers that vector arithmetic reads as masks of the lanes of a wave of this size.
+    pub fn masks(&self, wave: WaveSize) -> RegisterSet {
+        let mut out = RegisterSet::EMPTY;
+        if self.entry.is(Traits::VCC_IN) {
+            out.mask(Register::VCC, wave);
+        }
+        if let Fields::Vector(f) = &self.fields {
+            for (kind, src) in self.entry.src.iter().zip(f.srcs) {
+                if let (OperandKind::Mask, Some(Src::Scalar(first))) = (kind, src) {
+                    out.scalars(first, kind.registers_in(wave));
+                }
+            }
+        }
+        out
+    }
 }
 
 impl Instruction {

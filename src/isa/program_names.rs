@@ -1,5 +1,10 @@
 //! Names of hardware registers and of messages, by the numbers that program control has for them (checked against llvm-mc).
 
+/// The hardware register with the clock of a shader engine, of 20 bits (LLVM: `HW_REG_SHADER_CYCLES`).
+pub const SHADER_CYCLES: u16 = 29;
+/// The message that asks for the time (LLVM: `MSG_RTN_GET_REALTIME`).
+pub const ASKS_REAL_TIME: u16 = 131;
+
 /// The names of an instruction set.
 #[derive(Debug)]
 pub(super) struct ProgramNames {
@@ -25,7 +30,7 @@ pub(super) static GFX10: ProgramNames = ProgramNames {
         (21, "HW_REG_FLAT_SCR_HI"),
         (23, "HW_REG_HW_ID1"),
         (24, "HW_REG_HW_ID2"),
-        (29, "HW_REG_SHADER_CYCLES"),
+        (SHADER_CYCLES, "HW_REG_SHADER_CYCLES"),
     ],
     messages: &[(1, "MSG_INTERRUPT"), (9, "MSG_GS_ALLOC_REQ")],
     questions: &[],
@@ -48,7 +53,7 @@ pub(super) static GFX11: ProgramNames = ProgramNames {
         (23, "HW_REG_HW_ID1"),
         (24, "HW_REG_HW_ID2"),
         (27, "HW_REG_PERF_SNAPSHOT_DATA"),
-        (29, "HW_REG_SHADER_CYCLES"),
+        (SHADER_CYCLES, "HW_REG_SHADER_CYCLES"),
     ],
     messages: &[
         (1, "MSG_INTERRUPT"),
@@ -62,7 +67,7 @@ pub(super) static GFX11: ProgramNames = ProgramNames {
         (128, "MSG_RTN_GET_DOORBELL"),
         (129, "MSG_RTN_GET_DDID"),
         (130, "MSG_RTN_GET_TMA"),
-        (131, "MSG_RTN_GET_REALTIME"),
+        (ASKS_REAL_TIME, "MSG_RTN_GET_REALTIME"),
         (132, "MSG_RTN_SAVE_WAVE"),
         (133, "MSG_RTN_GET_TBA"),
         (134, "MSG_RTN_GET_TBA_TO_PC"),

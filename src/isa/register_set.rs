@@ -111,6 +111,11 @@ impl RegisterSet {
         self.0.get(usize::from(register.0 / 64)).is_some_and(|word| word >> (register.0 % 64) & 1 == 1)
     }
 
+    /// Whether it contains EXEC, or a half of it.
+    pub fn has_exec(&self) -> bool {
+        self.contains(Register::EXEC) || self.contains(Register::EXEC_HI)
+    }
+
     /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.iter().fold(0, |all, word| all | word) == 0

@@ -72,6 +72,7 @@ traits! {
     STORES "Writes memory.";
     ATOMIC "Reads and writes memory; of VMEM instructions those with `glc` return the old value.";
     COMPARES "An atomic with two operands, half of its data each.";
+    NEW_FIRST "A compare and swap of LDS whose first data are the new value, not the expected one.";
     FLOAT_ATOMIC "An atomic of VMEM that depends on the denormal mode.";
     INVALIDATES "Invalidates a cache; no operands.";
     TIMER "Reads a clock.";

@@ -3,10 +3,8 @@
 //! Runs after the waits, so that no wait is ever needed within a clause.
 
 use super::code::{Code, Item, Merging, Open};
-use dovetail_base::workspace::List;
 use dovetail_isa::instruction::{Fields, Instruction};
 use dovetail_isa::{Format, Isa, Op, Traits};
-use std::ops::Range;
 
 /// Kinds of loads that form clauses.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,11 +32,8 @@ fn kind(isa: &Isa, item: &Item) -> Option<Kind> {
 
 /// Puts `s_clause` in front of each run of two or more loads of one kind.
 pub fn form(code: &mut Code) {
-    let mut items = List::default();
-    let mut ranges = List::<Range<usize>>::default();
-    for block in &code.blocks {
-        let first = items.len();
-        let mut rest = code.items_of(block);
+    code.rewrite(|code, n, items| {
+        let mut rest = code.items_of(&code.blocks[n]);
         while let Some(head) = rest.first() {
             let kind_of_head = kind(code.isa, head);
             let run = match kind_of_head {
@@ -56,10 +51,7 @@ pub fn form(code: &mut Code) {
             items.extend_from_slice(these);
             rest = others;
         }
-        ranges.push(first..items.len());
-    }
-    code.blocks.iter_mut().zip(ranges.drain(..)).for_each(|(block, range)| block.items = range);
-    code.items = items;
+    });
 }
 
 #[cfg(test)]
@@ -68,6 +60,7 @@ mod tests {
     use crate::code::CodeBlock;
     use crate::mir::Term;
     use dovetail_base::target::{Gpu, WaveSize};
+    use dovetail_base::workspace::List;
     use dovetail_ir::SymbolId;
     use dovetail_isa::Sgpr;
 

@@ -123,6 +123,19 @@ impl Code {
         (0..).map(BlockId).zip(known.iter().copied()).map(|(id, end)| end.unwrap_or(id)).collect()
     }
 
+    /// Replaces the instructions of each block by those that `make` adds to the list for it, by the block's number.
+    pub fn rewrite(&mut self, mut make: impl FnMut(&Self, usize, &mut List<Item>)) {
+        let mut items = List::default();
+        let mut ranges = List::<Range<usize>>::default();
+        for n in 0..self.blocks.len() {
+            let first = items.len();
+            make(self, n, &mut items);
+            ranges.push(first..items.len());
+        }
+        self.blocks.iter_mut().zip(ranges.drain(..)).for_each(|(block, range)| block.items = range);
+        self.items = items;
+    }
+
     /// The instructions of a block.
     pub fn items_of(&self, block: &CodeBlock) -> &[Item] {
         &self.items[block.items.clone()]

@@ -8,7 +8,6 @@ use dovetail_base::workspace::List;
 use dovetail_isa::instruction::Fields;
 use dovetail_isa::{AluDependence, Effects, Instruction, Latency, Op, Register, depctr};
 use smallvec::SmallVec;
-use std::ops::Range;
 
 /// Instructions after the one that a delay is for, of which one may share the delay.
 const MOST_LATER: u8 = 5;
@@ -42,19 +41,16 @@ pub fn insert(code: &mut Code) {
     if !code.isa.has(Op::SDelayAlu) {
         return;
     }
-    let mut items = List::default();
-    let mut ranges = List::<Range<usize>>::default();
-    for block in &code.blocks {
-        let first = items.len();
+    code.rewrite(|code, n, items| {
         let mut young = SmallVec::<[Young; 16]>::new();
         // The last delay with room for another instruction.
         let mut open: Option<(usize, AluDependence)> = None;
-        for item in code.items_of(block) {
+        for item in code.items_of(&code.blocks[n]) {
             let effects = item.inst.effects(code.wave);
             let unit = unit(&item.inst);
             if unit.is_some() {
-                delay(code, &mut young, &effects, &mut open, &mut items);
-            } else if waits_for_vectors(&item.inst) {
+                delay(code, &mut young, &effects, &mut open, items);
+            } else if item.inst.clears(depctr::VECTOR_RESULTS) {
                 young.clear();
             }
             let latency = item.inst.entry.latency;
@@ -71,10 +67,7 @@ pub fn insert(code: &mut Code) {
             young.retain(|one| one.cycles > 0 && named(one).is_some());
             items.push(*item);
         }
-        ranges.push(first..items.len());
-    }
-    code.blocks.iter_mut().zip(ranges.drain(..)).for_each(|(block, range)| block.items = range);
-    code.items = items;
+    });
 }
 
 /// What a delay says of a result; `None` if it is too far back.
@@ -125,19 +118,10 @@ fn delay(
 /// The unit that executes an instruction, if it is arithmetic.
 fn unit(inst: &Instruction) -> Option<Unit> {
     match (&inst.fields, inst.entry.latency) {
-        (Fields::Vector(_) | Fields::Interp(_), Latency::Transcendental) => Some(Unit::Transcendental),
-        (Fields::Vector(_) | Fields::Interp(_) | Fields::Dual(_), _) => Some(Unit::Vector),
+        (_, Latency::Transcendental) => Some(Unit::Transcendental),
+        _ if inst.is_vector() => Some(Unit::Vector),
         (Fields::Scalar(_), Latency::Salu) => Some(Unit::Scalar),
         _ => None,
-    }
-}
-
-/// Whether an instruction waits for vector results by itself.
-fn waits_for_vectors(inst: &Instruction) -> bool {
-    match &inst.fields {
-        Fields::Buffer(_) | Fields::Image(_) | Fields::Flat(_) | Fields::Ds(_) | Fields::Export(_) => true,
-        Fields::Scalar(f) => inst.entry.op == Op::SWaitcntDepctr && f.imm & depctr::VECTOR_RESULTS == 0,
-        _ => false,
     }
 }
 

@@ -6,9 +6,8 @@
 
 use super::code::{Code, CodeBlock, Item, Open};
 use super::mir::Term;
-use dovetail_base::workspace::{List, filled};
+use dovetail_base::workspace::filled;
 use dovetail_isa::{HazardWatch, Instruction, Op, RegisterWatch};
-use std::ops::Range;
 
 /// Adds what is missing between instructions.
 pub fn separate(code: &mut Code) {
@@ -50,12 +49,10 @@ impl Follow for RegisterWatch {
 }
 
 fn follow(code: &mut Code, watch: impl Follow) {
-    let before = solve(code, &watch);
-    let mut items = List::default();
-    let mut ranges = List::<Range<usize>>::default();
-    for (block, state) in code.blocks.iter().zip(before) {
-        let first = items.len();
-        let mut watch = state.unwrap_or_else(|| watch.clone());
+    let mut before = solve(code, &watch);
+    code.rewrite(|code, n, items| {
+        let block = &code.blocks[n];
+        let mut watch = before[n].take().unwrap_or_else(|| watch.clone());
         for item in code.items_of(block) {
             pass(&mut watch, item, &mut |remedy| items.push(Item::new(remedy)));
             items.push(*item);
@@ -63,10 +60,7 @@ fn follow(code: &mut Code, watch: impl Follow) {
         if let Some(branch) = branch(code, block) {
             watch.pass(&branch, &mut |remedy| items.push(Item::new(remedy)));
         }
-        ranges.push(first..items.len());
-    }
-    code.blocks.iter_mut().zip(ranges.drain(..)).for_each(|(block, range)| block.items = range);
-    code.items = items;
+    });
 }
 
 /// Passes an instruction, which ends nothing if the linker may remove it.

@@ -4,17 +4,17 @@
 use crate::hazards::RegisterHazard as Hazard;
 use crate::hazards::depctr::{SCALARS, SCALARS_OF_VECTOR, VCC_OF_VECTOR, VECTOR_RESULTS};
 use crate::instruction::{Fields, Instruction};
-use crate::{Effects, Isa, Latency, Op, OperandKind, Register, Src, Traits};
+use crate::{Effects, Isa, Op, Register};
 use dovetail_base::target::WaveSize;
 
 /// The age of what did not happen, or too long ago.
 const NEVER: u8 = u8::MAX;
 /// Ages are counted up to here.
 const OLD: u8 = 16;
+/// SGPRs and VCC, by code.
+const NAMED: u128 = (1 << 108) - 1;
 /// VCC, by code.
 const VCC: u128 = 0b11 << 106;
-/// SGPRs, by code.
-const SGPRS: u128 = (1 << 106) - 1;
 
 /// Follows code of a wave of this size.
 #[derive(Clone)]
@@ -70,7 +70,7 @@ impl RegisterWatch {
     /// The fields of `s_waitcnt_depctr` that have to be 0 before an instruction.
     fn fields(&self, inst: &Instruction, effects: &Effects) -> u16 {
         let mut fields = 0;
-        if is_vector(inst) {
+        if inst.is_vector() {
             let read = || effects.reads.iter().filter_map(Register::as_vgpr).map(usize::from);
             let trans =
                 |v: usize| self.trans[0][v] < Hazard::VALUS_AFTER_TRANS && self.trans[1][v] < Hazard::TRANS_AFTER_TRANS;
@@ -120,18 +120,15 @@ impl RegisterWatch {
         match &inst.fields {
             Fields::Scalar(f) if inst.entry.op == Op::SWaitcntDepctr => self.cleared(!f.imm),
             Fields::Scalar(_) => self.scalar(effects),
-            // These wait for vector results by themselves.
-            Fields::Buffer(_) | Fields::Image(_) | Fields::Flat(_) | Fields::Ds(_) | Fields::Export(_) => {
-                self.cleared(VECTOR_RESULTS);
-            }
-            _ if is_vector(inst) => self.vector(inst, effects),
+            _ if inst.clears(VECTOR_RESULTS) => self.cleared(VECTOR_RESULTS),
+            _ if inst.is_vector() => self.vector(inst, effects),
             _ => {}
         }
     }
 
     fn scalar(&mut self, effects: &Effects) {
         self.changed[0] |= effects.writes.scalar_bits() & self.masks;
-        if effects.writes.contains(Register::EXEC) || effects.writes.contains(Register::EXEC_HI) {
+        if effects.writes.has_exec() {
             let [none, one, more] = &mut self.written;
             for ((none, one), more) in none.iter_mut().zip(one).zip(more) {
                 *more = (*more).min(*one);
@@ -141,7 +138,7 @@ impl RegisterWatch {
     }
 
     fn vector(&mut self, inst: &Instruction, effects: &Effects) {
-        let is_trans = matches!(inst.entry.latency, Latency::Transcendental | Latency::DoubleTranscendental);
+        let is_trans = inst.entry.latency.is_transcendental();
         let [valus, transcendentals] = &mut self.trans;
         age(valus);
         if is_trans {
@@ -158,7 +155,7 @@ impl RegisterWatch {
         }
         if self.has(Hazard::MaskWrite) {
             self.changed[1] |= effects.writes.scalar_bits() & self.masks;
-            self.masks |= masks(inst, self.wave) & effects.reads.scalar_bits();
+            self.masks |= inst.masks(self.wave).scalar_bits() & NAMED;
         }
     }
 }
@@ -175,21 +172,4 @@ fn apart(first: [u8; 3], second: [u8; 3]) -> bool {
 
 fn age(ages: &mut [u8; 256]) {
     ages.iter_mut().for_each(|age| *age = if *age >= OLD { NEVER } else { *age + 1 });
-}
-
-/// Whether it is vector arithmetic.
-pub(crate) const fn is_vector(inst: &Instruction) -> bool {
-    matches!(inst.fields, Fields::Vector(_) | Fields::Interp(_) | Fields::Dual(_))
-}
-
-/// The scalar registers that vector arithmetic reads as masks, if it reads them.
-fn masks(inst: &Instruction, wave: WaveSize) -> u128 {
-    let mut masks = if inst.entry.is(Traits::VCC_IN) { VCC } else { 0 };
-    let Fields::Vector(f) = &inst.fields else { return masks };
-    for (n, kind) in inst.entry.src.iter().enumerate().filter(|(_, kind)| **kind == OperandKind::Mask) {
-        if let Some(Src::Scalar(first)) = f.srcs.get(n).copied().flatten() {
-            masks |= ((1 << kind.registers_in(wave)) - 1) << first.index();
-        }
-    }
-    masks & (SGPRS | VCC)
 }

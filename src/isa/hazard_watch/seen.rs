@@ -2,7 +2,7 @@
 
 use crate::hazards::HazardEvent as Event;
 use crate::instruction::Fields;
-use crate::{CountedAccess, Effects, Format, Instruction, Isa, Op, Register, Traits};
+use crate::{CountedAccess, Effects, Format, Instruction, Isa, Op, Traits};
 use dovetail_base::target::WaveSize;
 use std::cell::OnceCell;
 
@@ -35,19 +35,16 @@ impl<'a> Seen<'a> {
     /// Whether an event is one of it.
     pub fn is(&self, event: Event) -> bool {
         let (entry, fields) = (self.inst.entry, &self.inst.fields);
+        // Without dual instructions, which so end nothing: stricter than LLVM.
         let vector = matches!(fields, Fields::Vector(_) | Fields::Interp(_));
-        let writes = |register| self.effects().writes.contains(register);
         match event {
             Event::Is(op) => entry.op == op,
             Event::FloatAtomic => entry.is(Traits::FLOAT_ATOMIC),
             Event::Vector => vector,
             Event::VectorOtherThanNop => vector && entry.op != Op::VNop,
             Event::VectorWritesScalar => vector && self.effects().writes.scalar_bits() != 0,
-            Event::VectorWritesExec => vector && (writes(Register::EXEC) || writes(Register::EXEC_HI)),
-            Event::ReadsExecOutsideVector => {
-                let reads = |register| self.effects().reads.contains(register);
-                !vector && (reads(Register::EXEC) || reads(Register::EXEC_HI))
-            }
+            Event::VectorWritesExec => vector && self.effects().writes.has_exec(),
+            Event::ReadsExecOutsideVector => !vector && self.effects().reads.has_exec(),
             Event::Permlane => {
                 matches!(entry.op, Op::VPermlane16B32 | Op::VPermlanex16B32 | Op::VPermlane64B32)
             }
@@ -74,10 +71,7 @@ impl<'a> Seen<'a> {
             Event::Branch => entry.is(Traits::BRANCH.or(Traits::JUMPS)),
             Event::AnyWait => entry.is(Traits::WAITS),
             Event::Drains(counter) => self.isa.waited(self.inst).is_some_and(|counts| counts.get(counter) == 0),
-            Event::Clears(bits) => match fields {
-                Fields::Scalar(f) => entry.op == Op::SWaitcntDepctr && f.imm & bits == 0,
-                _ => false,
-            },
+            Event::Clears(bits) => self.inst.clears(bits),
         }
     }
 }

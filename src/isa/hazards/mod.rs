@@ -54,9 +54,9 @@ pub enum Remedy {
 }
 
 /// `s_waitcnt_depctr` with one field at 0: the registers that vector memory reads are read.
-const SOURCES_READ: u16 = 0xffe3;
+const SOURCES_READ: u16 = !depctr::MEMORY_SOURCES;
 /// The same for scalar registers that scalar instructions write.
-const SCALARS_WRITTEN: u16 = 0xfffe;
+const SCALARS_WRITTEN: u16 = !depctr::SCALARS;
 
 /// A scalar instruction writes registers that a memory access has yet to read.
 const fn vector_memory(first: Event, ended: &'static [Event]) -> Hazard {

@@ -802,8 +802,8 @@ rows! {
     DsWriteB32 Ds 13 "ds_store_b32" [] [B32 B32] Lds [STORES];
     DsWrite2B32 Ds 14 "ds_store_2addr_b32" [] [B32 B32 B32] Lds [STORES TWO_OFFSETS];
     DsWrite2st64B32 Ds 15 "ds_store_2addr_stride64_b32" [] [B32 B32 B32] Lds [STORES TWO_OFFSETS STRIDE_64];
-    DsCmpstoreB32 Ds 16 "ds_cmpstore_b32" [] [B32 B32 B32] Lds [ATOMIC] => CompareSwap;
-    DsCmpstoreF32 Ds 17 "ds_cmpstore_f32" [] [B32 B32 B32] Lds [ATOMIC] => FloatCompareSwap;
+    DsCmpstoreB32 Ds 16 "ds_cmpstore_b32" [] [B32 B32 B32] Lds [ATOMIC NEW_FIRST] => CompareSwap;
+    DsCmpstoreF32 Ds 17 "ds_cmpstore_f32" [] [B32 B32 B32] Lds [ATOMIC NEW_FIRST] => FloatCompareSwap;
     DsMinF32 Ds 18 "ds_min_f32" [] [B32 B32] Lds [ATOMIC] => FloatMin;
     DsMaxF32 Ds 19 "ds_max_f32" [] [B32 B32] Lds [ATOMIC] => FloatMax;
     DsNop Ds 20 "ds_nop" [] [] Lds [NO_MEMORY];
@@ -832,8 +832,8 @@ rows! {
     DsWrxchgRtnB32 Ds 45 "ds_storexchg_rtn_b32" [B32] [B32 B32] Lds [ATOMIC] => Swap;
     DsWrxchg2RtnB32 Ds 46 "ds_storexchg_2addr_rtn_b32" [B64] [B32 B32 B32] Lds [ATOMIC TWO_OFFSETS];
     DsWrxchg2st64RtnB32 Ds 47 "ds_storexchg_2addr_stride64_rtn_b32" [B64] [B32 B32 B32] Lds [ATOMIC TWO_OFFSETS STRIDE_64];
-    DsCmpstoreRtnB32 Ds 48 "ds_cmpstore_rtn_b32" [B32] [B32 B32 B32] Lds [ATOMIC] => CompareSwap;
-    DsCmpstoreRtnF32 Ds 49 "ds_cmpstore_rtn_f32" [B32] [B32 B32 B32] Lds [ATOMIC] => FloatCompareSwap;
+    DsCmpstoreRtnB32 Ds 48 "ds_cmpstore_rtn_b32" [B32] [B32 B32 B32] Lds [ATOMIC NEW_FIRST] => CompareSwap;
+    DsCmpstoreRtnF32 Ds 49 "ds_cmpstore_rtn_f32" [B32] [B32 B32 B32] Lds [ATOMIC NEW_FIRST] => FloatCompareSwap;
     DsMinRtnF32 Ds 50 "ds_min_rtn_f32" [B32] [B32 B32] Lds [ATOMIC] => FloatMin;
     DsMaxRtnF32 Ds 51 "ds_max_rtn_f32" [B32] [B32 B32] Lds [ATOMIC] => FloatMax;
     DsWrapRtnB32 Ds 52 "ds_wrap_rtn_b32" [B32] [B32 B32 B32] Lds [ATOMIC] => Wrap;
@@ -864,8 +864,8 @@ rows! {
     DsWriteB64 Ds 77 "ds_store_b64" [] [B32 B64] Lds [STORES];
     DsWrite2B64 Ds 78 "ds_store_2addr_b64" [] [B32 B64 B64] Lds [STORES TWO_OFFSETS];
     DsWrite2st64B64 Ds 79 "ds_store_2addr_stride64_b64" [] [B32 B64 B64] Lds [STORES TWO_OFFSETS STRIDE_64];
-    DsCmpstoreB64 Ds 80 "ds_cmpstore_b64" [] [B32 B64 B64] Lds [ATOMIC] => CompareSwap;
-    DsCmpstoreF64 Ds 81 "ds_cmpstore_f64" [] [B32 B64 B64] Lds [ATOMIC] => FloatCompareSwap;
+    DsCmpstoreB64 Ds 80 "ds_cmpstore_b64" [] [B32 B64 B64] Lds [ATOMIC NEW_FIRST] => CompareSwap;
+    DsCmpstoreF64 Ds 81 "ds_cmpstore_f64" [] [B32 B64 B64] Lds [ATOMIC NEW_FIRST] => FloatCompareSwap;
     DsMinF64 Ds 82 "ds_min_f64" [] [B32 B64] Lds [ATOMIC] => FloatMin;
     DsMaxF64 Ds 83 "ds_max_f64" [] [B32 B64] Lds [ATOMIC] => FloatMax;
     DsAddRtnU64 Ds 96 "ds_add_rtn_u64" [B64] [B32 B64] Lds [ATOMIC] => Add;
@@ -884,8 +884,8 @@ rows! {
     DsWrxchgRtnB64 Ds 109 "ds_storexchg_rtn_b64" [B64] [B32 B64] Lds [ATOMIC] => Swap;
     DsWrxchg2RtnB64 Ds 110 "ds_storexchg_2addr_rtn_b64" [B128] [B32 B64 B64] Lds [ATOMIC TWO_OFFSETS];
     DsWrxchg2st64RtnB64 Ds 111 "ds_storexchg_2addr_stride64_rtn_b64" [B128] [B32 B64 B64] Lds [ATOMIC TWO_OFFSETS STRIDE_64];
-    DsCmpstoreRtnB64 Ds 112 "ds_cmpstore_rtn_b64" [B64] [B32 B64 B64] Lds [ATOMIC] => CompareSwap;
-    DsCmpstoreRtnF64 Ds 113 "ds_cmpstore_rtn_f64" [B64] [B32 B64 B64] Lds [ATOMIC] => FloatCompareSwap;
+    DsCmpstoreRtnB64 Ds 112 "ds_cmpstore_rtn_b64" [B64] [B32 B64 B64] Lds [ATOMIC NEW_FIRST] => CompareSwap;
+    DsCmpstoreRtnF64 Ds 113 "ds_cmpstore_rtn_f64" [B64] [B32 B64 B64] Lds [ATOMIC NEW_FIRST] => FloatCompareSwap;
     DsMinRtnF64 Ds 114 "ds_min_rtn_f64" [B64] [B32 B64] Lds [ATOMIC] => FloatMin;
     DsMaxRtnF64 Ds 115 "ds_max_rtn_f64" [B64] [B32 B64] Lds [ATOMIC] => FloatMax;
     DsReadB64 Ds 118 "ds_load_b64" [B64] [B32] Lds [LOADS];

@@ -10,7 +10,6 @@ use dovetail_base::workspace::List;
 use dovetail_isa::instruction::{Fields, Modifiers, VectorDst, VectorForm, half_of};
 use dovetail_isa::{CountedAccess, Effects, Format, Instruction, Isa, Op, RegisterSet, Src, Traits, Vgpr};
 use smallvec::SmallVec;
-use std::ops::Range;
 
 /// Instructions after the first half among which the second is looked for.
 const WINDOW: usize = 12;
@@ -28,15 +27,7 @@ pub(super) fn pair(code: &mut Code) {
     if code.wave != WaveSize::W32 || !code.isa.has(Op::VDualMovB32) {
         return;
     }
-    let mut items = List::default();
-    let mut ranges = List::<Range<usize>>::default();
-    for block in &code.blocks {
-        let first = items.len();
-        pair_in(code.isa, code.wave, code.items_of(block), &mut items);
-        ranges.push(first..items.len());
-    }
-    code.blocks.iter_mut().zip(ranges.drain(..)).for_each(|(block, range)| block.items = range);
-    code.items = items;
+    code.rewrite(|code, n, items| pair_in(code.isa, code.wave, code.items_of(&code.blocks[n]), items));
 }
 
 fn pair_in(isa: &'static Isa, wave: WaveSize, items: &[Item], out: &mut List<Item>) {

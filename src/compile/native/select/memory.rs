@@ -9,13 +9,11 @@ use dovetail_ir::{
     Access, Align, AmdOp, AtomicOp, BufferKind, ConstTableId, FenceOrder, Inst, MemoryClasses, Op as IrOp, Scope, Value,
 };
 use dovetail_isa::instruction::{CachePolicy, Fields, ScalarFields};
-use dovetail_isa::{CacheAccess, CacheScope, Counter, Op, WaitCounts};
+use dovetail_isa::{ASKS_REAL_TIME, CacheAccess, CacheScope, Counter, Op, SHADER_CYCLES, WaitCounts};
 use smallvec::SmallVec;
 
-/// The message that asks for the time (LLVM: `MSG_RTN_GET_REALTIME`).
-const ASKS_REAL_TIME: u16 = 0x83;
-/// All 20 bits of the clock of a shader engine, hardware register 29 (LLVM: `HW_REG_SHADER_CYCLES`; Mesa reads these).
-const SHADER_CYCLES: u16 = 29 | (20 - 1) << 11;
+/// All bits of [`SHADER_CYCLES`], as `s_getreg_b32` names them. Mesa reads these.
+const ALL_CYCLES: u16 = SHADER_CYCLES | (20 - 1) << 11;
 
 impl Selector<'_> {
     /// An instruction with a result that is neither arithmetic nor a constant.
@@ -512,7 +510,7 @@ impl Selector<'_> {
             self.set_vals(result, &vals);
         } else {
             let low = self.scalars(1)[0];
-            self.isa(Op::SGetregB32, &[Operand::val(low)], &[], Extra::Imm(SHADER_CYCLES));
+            self.isa(Op::SGetregB32, &[Operand::val(low)], &[], Extra::Imm(ALL_CYCLES));
             self.set(result, &[OperandValue::Val(low), OperandValue::Const(0)]);
         }
         Ok(())

@@ -4,7 +4,7 @@ use super::{Dwords, Operands, Selector, run_of};
 use crate::mir::{Extra, Opcode, Operand, OperandValue};
 use dovetail_base::error::{Error, Result};
 use dovetail_ir::{Align, AluOp, AtomicOp, Bits, Op as IrOp, Type, Value};
-use dovetail_isa::Op;
+use dovetail_isa::{Op, Traits};
 use smallvec::SmallVec;
 
 /// An access: bytes, and the loading and storing operation; two offsets count in elements.
@@ -125,11 +125,10 @@ impl Selector<'_> {
         let base = self.vector(base);
         let extra = Extra::Ds { offsets: (offset as u16).to_le_bytes() };
         let rtn = |narrow: Op, full: Op| if wide { full } else { narrow };
-        let expected_first = self.isa.has(Op::DsCmpstRtnB32);
         let isa = match op {
             A::Load => rtn(Op::DsReadB32, Op::DsReadB64),
             A::Exchange => rtn(Op::DsWrxchgRtnB32, Op::DsWrxchgRtnB64),
-            A::CompareExchange if expected_first => rtn(Op::DsCmpstRtnB32, Op::DsCmpstRtnB64),
+            A::CompareExchange if self.isa.has(Op::DsCmpstRtnB32) => rtn(Op::DsCmpstRtnB32, Op::DsCmpstRtnB64),
             A::CompareExchange => rtn(Op::DsCmpstoreRtnB32, Op::DsCmpstoreRtnB64),
             A::IAdd => rtn(Op::DsAddRtnU32, Op::DsAddRtnU64),
             A::ISub => rtn(Op::DsSubRtnU32, Op::DsSubRtnU64),
@@ -148,8 +147,8 @@ impl Selector<'_> {
         let mut uses: Operands = [base].into_iter().collect();
         // The expected value is the IR's last operand.
         let order: &[usize] = match op {
-            A::CompareExchange if expected_first => &[2, 1],
-            A::CompareExchange => &[1, 2],
+            A::CompareExchange if self.isa.row(isa).is(Traits::NEW_FIRST) => &[1, 2],
+            A::CompareExchange => &[2, 1],
             _ => &[1],
         };
         for &n in order.iter().filter(|n| **n < args.len()) {

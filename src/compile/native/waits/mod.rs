@@ -14,7 +14,6 @@ use dovetail_base::error::{Error, Result};
 use dovetail_base::workspace::{List, filled};
 use dovetail_isa::{Effects, Isa, RegisterSet, WaitCounts};
 use state::{RESULTS, SavedState, State};
-use std::ops::Range;
 
 /// Adds the waits. The code begins while loads of the registers `awaited` may be outstanding.
 ///
@@ -24,27 +23,19 @@ pub fn insert(code: &mut Code, awaited: &RegisterSet) -> Result<()> {
     let effects: List<Effects> = code.items.iter().map(|item| item.inst.effects(code.wave)).collect();
     let before = solve(code, &effects, awaited)?;
     let mut state = State::after_loads(code.isa, awaited);
-    let mut items = List::default();
-    let mut ranges = List::<Range<usize>>::default();
-    for (block, point) in code.blocks.iter().zip(&before.points) {
-        let first = items.len();
-        match point {
-            Some(point) => {
-                state.load(point, &before.pending);
-                walk(code, &effects, block, &mut state, |wait, item| {
-                    push(code.isa, wait, &mut items);
-                    if let Some(item) = item {
-                        items.push(*item);
-                    }
-                });
-            }
-            // No path leads here.
-            None => items.extend_from_slice(code.items_of(block)),
+    code.rewrite(|code, n, items| match &before.points[n] {
+        Some(point) => {
+            state.load(point, &before.pending);
+            walk(code, &effects, &code.blocks[n], &mut state, |wait, item| {
+                push(code.isa, wait, items);
+                if let Some(item) = item {
+                    items.push(*item);
+                }
+            });
         }
-        ranges.push(first..items.len());
-    }
-    code.blocks.iter_mut().zip(ranges.drain(..)).for_each(|(block, range)| block.items = range);
-    code.items = items;
+        // No path leads here.
+        None => items.extend_from_slice(code.items_of(&code.blocks[n])),
+    });
     Ok(())
 }
 
