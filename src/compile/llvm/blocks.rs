@@ -103,29 +103,7 @@ impl<'c> Blocks<'c> {
             for &inst in &shader.block(id).insts {
                 cx.inst(inst).map_err(|e| e.at(format!("{id} {inst}")))?;
             }
-            if shader.stays_in_loop(id) {
-                self.stay_in_loops(cx, id)?;
-            }
             self.terminator(cx, terminator(shader, id)?).map_err(|e| e.at(format!("end of {id}")))?;
-        }
-        Ok(())
-    }
-
-    /// Branches back to the headers of loops that a block stays in, by a condition that LLVM does not know to be false: to
-    /// LLVM, only blocks that lead back belong to a loop.
-    fn stay_in_loops(&self, cx: &Cx<'_, 'c>, id: BlockId) -> Result<()> {
-        let shader = cx.shader;
-        for inst in shader.block(id).insts.iter().map(|id| shader.inst(*id)).filter(|inst| inst.op == Op::StayInLoop) {
-            let Some(header) = inst.args.first().and_then(|token| shader.loop_of(*token)) else { continue };
-            let from = cx.b.get_insert_block().ok_or_else(|| Error::bug("no block to end"))?;
-            for phi in &self.phis[header.index()] {
-                let value = poison(phi.as_basic_value().get_type());
-                phi.add_incoming(&[(&value as &dyn BasicValue<'c>, from)]);
-            }
-            let next = cx.ctx.append_basic_block(cx.function, "stay");
-            let never = cx.never()?;
-            cx.b.build_conditional_branch(never, self.block(header)?, next).built()?;
-            cx.b.position_at_end(next);
         }
         Ok(())
     }

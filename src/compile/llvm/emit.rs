@@ -6,7 +6,7 @@
 
 use super::ffi::Diagnosed;
 use super::function;
-use super::{chains, effort};
+use super::{chains, effort, iterations};
 use dovetail_base::error::{Error, Result};
 use dovetail_base::target::Gpu;
 use dovetail_compile::request::TuningOptions;
@@ -60,6 +60,7 @@ fn generate(
     kind: FileType,
     watch: &mut dyn Watch,
 ) -> Result<Object> {
+    iterations::check(shader)?;
     let asked = options.llvm.opt_level;
     let mut simplified = effort::too_large(shader).filter(|_| asked > 0);
     let level = if simplified.is_some() { 0 } else { asked };

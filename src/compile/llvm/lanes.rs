@@ -77,19 +77,9 @@ impl<'c> Cx<'_, 'c> {
         self.of_dwords(self.gather(&hidden.collect::<Result<Vec<_>>>()?)?, ty)
     }
 
-    /// A condition that is false. Only an effect keeps LLVM from moving it out of a loop, and from making two loops of it.
-    pub fn never(&self) -> Result<IntValue<'c>> {
-        let zero = as_int(self.asm(self.c32(0), "=s,0", true)?)?;
-        self.b.build_int_compare(IntPredicate::NE, zero, self.c32(0), "").built()
-    }
-
     fn through(&self, word: IntValue<'c>, registers: &str) -> Result<Llvm<'c>> {
-        self.asm(word, registers, false)
-    }
-
-    fn asm(&self, word: IntValue<'c>, registers: &str, effects: bool) -> Result<Llvm<'c>> {
         let shape = word.get_type().fn_type(&[word.get_type().into()], false);
-        let asm = self.ctx.create_inline_asm(shape, String::new(), registers.into(), effects, false, None, false);
+        let asm = self.ctx.create_inline_asm(shape, String::new(), registers.into(), false, false, None, false);
         let call = self.b.build_indirect_call(shape, asm, &[word.into()], "").built()?;
         call.try_as_basic_value().basic().ok_or_else(|| Error::bug("an assembly statement without its result"))
     }
