@@ -14,9 +14,9 @@ use super::code::{Code, StageCode};
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
-use dovetail_base::target::Stage;
+use dovetail_base::target::{FamilyFacts, Stage};
 use dovetail_isa::Op;
-use dovetail_isa::instruction::{ExportFields, Fields};
+use dovetail_isa::instruction::{ExportFields, Fields, InterpFields, LdsDirectFields};
 use dovetail_metadata::registers::{
     RegisterWords, SPI_PS_INPUT_CNTL, db_shader_control, spi_shader_col_format, spi_shader_pos_format,
     spi_shader_z_format, spi_vs_out_config,
@@ -94,14 +94,16 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
                 if !f.done {
                     reporter.add(CodeRule::Export, step.at, "a primitive without `done`");
                 }
-            } else if let Some(why) = objection(stage.stage, f, words) {
+            } else if let Some(why) = objection(stage.stage, f, words, graph.isa.facts()) {
                 reporter.add(CodeRule::Export, step.at, why);
             } else if before.maybe_done && (stage.stage.shades_pixels() || f.target < PARAMETER) {
                 reporter.add(CodeRule::Export, step.at, "comes after the export with `done`");
             }
         }
-        Fields::Interp(f) if usize::from(f.attribute) >= attributes => {
-            reporter.add(CodeRule::Export, step.at, format!("attribute {} of {attributes}", f.attribute));
+        Fields::Interp(InterpFields { attribute, .. }) | Fields::LdsDirect(LdsDirectFields { attribute, .. })
+            if step.op() != Op::LdsDirectLoad && usize::from(*attribute) >= attributes =>
+        {
+            reporter.add(CodeRule::Export, step.at, format!("attribute {attribute} of {attributes}"));
         }
         Fields::Scalar(_) if step.op() == Op::SEndpgm => {
             // A wave of primitives without vertices ends before it comes to the body.
@@ -127,13 +129,14 @@ fn position_format(words: &RegisterWords, n: u8) -> u32 {
     words.get(spi_shader_pos_format::POS0.register()).unwrap_or(0).checked_shr(4 * u32::from(n)).unwrap_or(0) & 15
 }
 
-fn objection(stage: Stage, f: &ExportFields, words: &RegisterWords) -> Option<String> {
+fn objection(stage: Stage, f: &ExportFields, words: &RegisterWords, facts: &FamilyFacts) -> Option<String> {
     let says = |ok: bool, why: &str| (!ok).then(|| why.to_owned());
     match (stage, f.target) {
         (Stage::Fragment, n @ 0..MRTZ) => {
             let format = words.field(spi_shader_col_format::ALL) >> (4 * u32::from(n)) & 15;
-            says(format != 0, "SPI_SHADER_COL_FORMAT has no such target")
-                .or_else(|| says(PACKED.contains(&format) == f.compr, "SPI_SHADER_COL_FORMAT is packed otherwise"))
+            says(format != 0, "SPI_SHADER_COL_FORMAT has no such target").or_else(|| {
+                says(is_packed_so(PACKED.contains(&format), f, facts), "SPI_SHADER_COL_FORMAT is packed otherwise")
+            })
         }
         (Stage::Fragment, MRTZ) => {
             says(words.field(spi_shader_z_format::Z_EXPORT_FORMAT) != 0, "SPI_SHADER_Z_FORMAT has no such target")
@@ -147,6 +150,11 @@ fn objection(stage: Stage, f: &ExportFields, words: &RegisterWords) -> Option<St
         }
         (_, n) => Some(format!("a {stage} shader has no export target {n}")),
     }
+}
+
+/// Whether an export has its colour where the hardware looks for one of this kind.
+const fn is_packed_so(packed: bool, f: &ExportFields, facts: &FamilyFacts) -> bool {
+    if facts.compressed_exports { packed == f.compr } else { !packed || f.enabled & 0b1100 == 0 }
 }
 
 /// The export that is missing at the end of a path.

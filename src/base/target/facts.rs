@@ -42,6 +42,12 @@ pub struct FamilyFacts {
     /// The first position export needs the mask of valid lanes (`vm`): without it a wave without lanes hangs (Mesa,
     /// `ac_nir_export_position`).
     pub masked_positions: bool,
+    /// An export says whether its lanes are the live pixels (`vm`). Without that bit the last one with `done` has them (Mesa,
+    /// `aco_assembler`, writes `valid_mask` before gfx11 only; LLVM, `EXPInstructions.td`, has no `vm` from gfx11 on).
+    pub valid_mask_bit: bool,
+    /// Colours of 16 bits are exported compressed (`compr`), with two enable bits for each register. Without that bit they are
+    /// the first two dwords of a plain export, two channels each (Mesa, `export_fs_mrt_color`).
+    pub compressed_exports: bool,
     /// Layouts of typed buffer access.
     pub buffer_layouts: &'static [BufferLayout],
 }
@@ -151,6 +157,8 @@ const GFX103: FamilyFacts = FamilyFacts {
     code_line: 64,
     narrow_exports: true,
     masked_positions: false,
+    valid_mask_bit: true,
+    compressed_exports: true,
     buffer_layouts: GFX10_BUFFER_LAYOUTS,
 };
 
@@ -167,6 +175,8 @@ const GFX11: FamilyFacts = FamilyFacts {
     all_float_atomics: false,
     stages: StageSet::NONE.with(Stage::Compute),
     code_line: 128,
+    valid_mask_bit: false,
+    compressed_exports: false,
     buffer_layouts: GFX11_BUFFER_LAYOUTS,
     ..GFX103
 };

@@ -1,12 +1,14 @@
 //! Attachments: convert exports, test, blend and write.
 
 use super::blend::{Color, blend};
+use crate::fixed_function::Export;
 use crate::inputs;
 use crate::inputs::{Compare, LogicOp};
 use crate::mode::from_f16;
 use crate::named_format::NamedFormat;
 use dovetail_abi::exports::ExportFormat;
 use dovetail_base::error::{Error, Result};
+use dovetail_base::target::FamilyFacts;
 
 /// A colour attachment.
 #[derive(Clone, Debug)]
@@ -237,11 +239,11 @@ pub fn export_format(number: u32) -> Option<ExportFormat> {
     [R32, Gr32, Ar32, Fp16, Unorm16, Snorm16, Uint16, Sint16, Abgr32].into_iter().find(|f| *f as u32 == number)
 }
 
-/// Exported registers as 32-bit components.
+/// Checks that an export has its values where the format has them.
 ///
 /// # Errors
 /// Malformed: 16-bit values where the format has dwords, or vice versa.
-pub fn converted(format: ExportFormat, compressed: bool, registers: [u32; 4]) -> Result<[u32; 4]> {
+pub fn fits(format: ExportFormat, export: &Export, facts: &FamilyFacts) -> Result<()> {
     let narrow = matches!(
         format,
         ExportFormat::Fp16
@@ -250,13 +252,22 @@ pub fn converted(format: ExportFormat, compressed: bool, registers: [u32; 4]) ->
             | ExportFormat::Uint16
             | ExportFormat::Sint16
     );
-    if narrow != compressed {
-        return Err(Error::malformed(format!("a colour export of format {format:?} with compr = {compressed}")));
+    let (compressed, enabled) = (export.compr, export.enabled);
+    // Two channels in each dword, so there are two dwords at most.
+    let fits = if facts.compressed_exports { narrow == compressed } else { !narrow || enabled & 0b1100 == 0 };
+    if fits {
+        return Ok(());
     }
+    let said = format!("a colour export of format {format:?} with compr = {compressed}, enabled = {enabled:#x}");
+    Err(Error::malformed(said))
+}
+
+/// Exported registers as 32-bit components.
+pub fn converted(format: ExportFormat, registers: [u32; 4]) -> [u32; 4] {
     let [r0, r1, ..] = registers;
     let halves = [r0 & 0xffff, r0 >> 16, r1 & 0xffff, r1 >> 16].map(|half| half as u16);
     let one = 1f32.to_bits();
-    Ok(match format {
+    match format {
         ExportFormat::R32 => [registers[0], 0, 0, one],
         ExportFormat::Gr32 => [registers[0], registers[1], 0, one],
         ExportFormat::Ar32 => [registers[0], 0, 0, registers[1]],
@@ -266,12 +277,13 @@ pub fn converted(format: ExportFormat, compressed: bool, registers: [u32; 4]) ->
         ExportFormat::Snorm16 => halves.map(|half| (f32::from(half.cast_signed()) / 32767.0).max(-1.0).to_bits()),
         ExportFormat::Uint16 => halves.map(u32::from),
         ExportFormat::Sint16 => halves.map(|half| i32::from(half.cast_signed()).cast_unsigned()),
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dovetail_base::target::KnownGpu;
 
     fn target(format: &str, write_mask: u8) -> ColorTarget {
         let state = inputs::TargetAttachment {
@@ -293,18 +305,30 @@ mod tests {
     fn exports_are_converted() {
         let f = |x: [u32; 4]| x.map(f32::from_bits);
         let pair = |a: u16, b: u16| u32::from(a) | u32::from(b) << 16;
-        let fp16 = converted(ExportFormat::Fp16, true, [pair(0x3c00, 0x3800), pair(0xc000, 0), 0, 0]).unwrap();
+        let fp16 = converted(ExportFormat::Fp16, [pair(0x3c00, 0x3800), pair(0xc000, 0), 0, 0]);
         assert_eq!(f(fp16), [1.0, 0.5, -2.0, 0.0]);
-        let unorm = converted(ExportFormat::Unorm16, true, [pair(0xffff, 0), pair(0x3333, 0xcccc), 0, 0]).unwrap();
+        let unorm = converted(ExportFormat::Unorm16, [pair(0xffff, 0), pair(0x3333, 0xcccc), 0, 0]);
         assert_eq!(f(unorm), [1.0, 0.0, 0.2, 0.8]);
-        let snorm = converted(ExportFormat::Snorm16, true, [pair(0x7fff, 0x8000), pair(0x8001, 0), 0, 0]).unwrap();
+        let snorm = converted(ExportFormat::Snorm16, [pair(0x7fff, 0x8000), pair(0x8001, 0), 0, 0]);
         assert_eq!(f(snorm), [1.0, -1.0, -1.0, 0.0]);
         let registers = [pair(1, 0xffff), pair(0x8000, 7), 0, 0];
-        assert_eq!(converted(ExportFormat::Uint16, true, registers), Ok([1, 0xffff, 0x8000, 7]));
-        assert_eq!(converted(ExportFormat::Sint16, true, registers), Ok([1, u32::MAX, 0xffff_8000, 7]));
-        assert_eq!(converted(ExportFormat::Ar32, false, [3, 4, 9, 9]).unwrap()[3], 4);
-        assert!(converted(ExportFormat::Ar32, true, [0; 4]).is_err());
-        assert!(converted(ExportFormat::Fp16, false, [0; 4]).is_err());
+        assert_eq!(converted(ExportFormat::Uint16, registers), [1, 0xffff, 0x8000, 7]);
+        assert_eq!(converted(ExportFormat::Sint16, registers), [1, u32::MAX, 0xffff_8000, 7]);
+        assert_eq!(converted(ExportFormat::Ar32, [3, 4, 9, 9])[3], 4);
+    }
+
+    #[test]
+    fn narrow_values_are_where_the_family_has_them() {
+        let fits = |name: &str, format, compr, enabled| {
+            let values = Box::new([[0; crate::wave::LANES]; 4]);
+            let export = Export { target: 0, enabled, compr, done: true, vm: true, exec: 1, values };
+            super::fits(format, &export, name.parse::<KnownGpu>().expect("known").facts()).is_ok()
+        };
+        let [wide, narrow] = [ExportFormat::Ar32, ExportFormat::Fp16];
+        assert_eq!([false, true].map(|compr| fits("gfx1030", wide, compr, 15)), [true, false]);
+        assert_eq!([false, true].map(|compr| fits("gfx1030", narrow, compr, 15)), [false, true]);
+        assert_eq!([3, 15].map(|enabled| fits("gfx1100", narrow, false, enabled)), [true, false]);
+        assert!(fits("gfx1100", ExportFormat::Abgr32, false, 15));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The shaders as machine code: sets up waves of vertices and of quads from the pipeline's registers alone (pal-abi
 //! 2.3, 2.4, 6, 9), and decodes their exports by the same registers.
 
-use super::target::{converted, export_format};
+use super::target::{converted, export_format, fits};
 use super::{AssembledPrimitives, Pixel, Primitive, Quad, Shaders, Vertex, VertexId};
 use crate::dispatch::{Tables, set_sgpr};
 use crate::fixed_function::{Export, InterpolationPlane, Parameters};
@@ -11,7 +11,7 @@ use crate::mode::{Round, from_f16, to_f16};
 use crate::trace::{Follow, Trace};
 use crate::wave::{POISON, Wave};
 use dovetail_base::error::{Error, Result};
-use dovetail_base::target::Stage;
+use dovetail_base::target::{FamilyFacts, Stage};
 use dovetail_isa::Vgpr;
 use dovetail_metadata::registers as reg;
 use dovetail_metadata::registers::{
@@ -366,7 +366,8 @@ impl<'a> MachineShaders<'a> {
         let mut out = vec![<[Pixel; 4]>::default(); quads.len()];
         let lanes = |exec: u64| crate::wave::ones(exec).filter(|lane| lane / 4 < quads.len());
         let covered: u64 = quads.iter().enumerate().map(|(n, quad)| u64::from(quad.covered) << (4 * n)).sum();
-        let alive = exported.iter().rfind(|e| e.vm).map_or(covered, |e| e.exec & covered);
+        let facts = self.machine.isa().facts();
+        let alive = live_pixels(exported, facts).map_or(covered, |live| live & covered);
         for export in exported {
             let values = |lane: usize| [0, 1, 2, 3].map(|n: usize| export.values[n][lane]);
             match export.target {
@@ -375,8 +376,9 @@ impl<'a> MachineShaders<'a> {
                     let (number, location) = (formats >> (4 * target) & 15, locations.get(target as usize));
                     let (Some(format), Some(&location)) = (export_format(number), location) else { continue };
                     let channels = (mask >> (4 * location) & 15) as u8;
+                    fits(format, export, facts)?;
                     for lane in lanes(export.exec) {
-                        let color = converted(format, export.compr, values(lane))?;
+                        let color = converted(format, values(lane));
                         out[lane / 4][lane % 4].colors.push((location, color, channels));
                     }
                 }
@@ -406,6 +408,11 @@ impl<'a> MachineShaders<'a> {
         }
         Ok(out)
     }
+}
+
+/// The lanes whose pixels live, as the last export that says it says; `None` if none does.
+fn live_pixels(exported: &[Export], facts: &FamilyFacts) -> Option<u64> {
+    exported.iter().rfind(|e| if facts.valid_mask_bit { e.vm } else { e.done }).map(|e| e.exec)
 }
 
 /// Lane, position and primitive of the traced pixel, if one of these quads covers it.
@@ -485,5 +492,26 @@ impl Shaders for MachineShaders<'_> {
     fn view(&mut self, number: u32) {
         let others = self.tables.others.iter_mut();
         others.filter(|(what, _)| *what == pal::VIEW_ID).for_each(|(_, value)| *value = number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wave::LANES;
+    use dovetail_base::target::KnownGpu;
+
+    #[test]
+    fn the_export_with_the_mask_says_which_pixels_live() {
+        let sent = |exec, done, vm| {
+            let values = Box::new([[0; LANES]; 4]);
+            Export { target: 0, enabled: 0, compr: false, done, vm, exec, values }
+        };
+        let live =
+            |name: &str, exported: &[Export]| live_pixels(exported, name.parse::<KnownGpu>().expect("known").facts());
+        let masked = [sent(15, false, false), sent(7, false, true), sent(3, true, false)];
+        assert_eq!(live("gfx1030", &masked), Some(7));
+        assert_eq!(live("gfx1100", &masked), Some(3));
+        assert_eq!(live("gfx1100", &masked[..2]), None);
     }
 }
