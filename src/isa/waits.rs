@@ -1,6 +1,6 @@
 //! The instructions that wait for outstanding operations.
 
-use super::instruction::{Fields, Instruction, ScalarFields};
+use super::instruction::{Fields, Instruction, ScalarFields, VectorFields, VectorForm};
 use super::layout::CodeField;
 use super::{Counter, Isa, Scalar, Src, WaitCounts};
 
@@ -30,11 +30,41 @@ impl Isa {
         (f.srcs[0] == Some(Src::Scalar(Scalar::Null)))
             .then_some(WaitCounts::ANY.at_most(counter, count.unwrap_or(u8::MAX)))
     }
+
+    /// What is done when an instruction reads its operands: what a wait waits for, and what interpolation waits for itself.
+    pub fn done_before(&self, inst: &Instruction) -> WaitCounts {
+        let own = inst.export_wait().filter(|count| *count < self.waits.most(Counter::Export));
+        let own = own.map_or(WaitCounts::ANY, |count| WaitCounts::ANY.at_most(Counter::Export, count));
+        self.waited(inst).map_or(own, |waited| waited.and(own))
+    }
+}
+
+impl Instruction {
+    /// Exports and parameter loads that may be outstanding when an interpolation from registers begins; `None`: it is none.
+    pub const fn export_wait(&self) -> Option<u8> {
+        match self.fields {
+            Fields::Vector(VectorFields { form: VectorForm::Interp { wait }, .. }) => Some(wait),
+            _ => None,
+        }
+    }
+
+    /// The same interpolation with another such number. Any other instruction stays as it is.
+    #[must_use]
+    pub const fn with_export_wait(self, most: u8) -> Self {
+        match self.fields {
+            Fields::Vector(f @ VectorFields { form: VectorForm::Interp { .. }, .. }) => {
+                let form = VectorForm::Interp { wait: most };
+                Self { fields: Fields::Vector(VectorFields { form, ..f }), ..self }
+            }
+            _ => self,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Op, Vgpr};
     use dovetail_base::target::{Gpu, WaveSize};
 
     #[test]
@@ -60,5 +90,20 @@ mod tests {
         let mut words = Vec::new();
         made.iter().for_each(|inst| crate::encode(isa, WaveSize::W32, inst, &mut words).expect("encodes"));
         assert_eq!(words, [0xbf89_0000 | 37 << 10 | 7, 0xbc7c_0005]);
+    }
+
+    #[test]
+    fn interpolation_waits_for_what_its_field_says() {
+        let isa = Isa::of_known("gfx1100".parse().expect("known"));
+        let step = |wait| Instruction::interpolation(isa, Op::VInterpP10F32, Vgpr(2), [0, 1, 0].map(Vgpr), wait);
+        assert_eq!(step(3).export_wait(), Some(3));
+        assert_eq!(step(3).with_export_wait(1), step(1));
+        assert_eq!((isa.waited(&step(1)), isa.done_before(&step(1)).get(Counter::Export)), (None, 1));
+        // All that fits the field is no wait.
+        assert_eq!(isa.done_before(&step(7)), WaitCounts::ANY);
+        let other = Instruction::program(isa, Op::SNop, 0);
+        assert_eq!((other.export_wait(), other.with_export_wait(1)), (None, other));
+        let wait = isa.wait(WaitCounts::all(Counter::Export)).next().expect("a wait");
+        assert_eq!(Some(isa.done_before(&wait)), isa.waited(&wait));
     }
 }
