@@ -91,13 +91,13 @@ fn is_left_behind(step: &Step) -> bool {
 fn is_whole(step: &Step) -> bool {
     match &step.inst.fields {
         Fields::Vector(f) => {
-            let plain = matches!(f.form, VectorForm::Short | VectorForm::Long);
+            let plain = matches!(f.form, VectorForm::Short | VectorForm::Long | VectorForm::Interp { .. });
             let vector = matches!(f.dst, Some(VectorDst::Vgpr(_)));
             vector && plain && !step.effects.indirect && !step.is(Traits::PARTIAL)
         }
         Fields::Interp(_) => !step.is(Traits::PARTIAL),
         _ => {
-            matches!(step.effects.access, CountedAccess::VectorLoad(_) | CountedAccess::Lds)
+            matches!(step.effects.access, CountedAccess::VectorLoad(_) | CountedAccess::Lds | CountedAccess::LdsDirect)
                 && !step.is(Traits::PARTIAL)
         }
     }

@@ -1,18 +1,20 @@
-//! Parameter interpolation (isa-gfx10 3.9): one multiply-add per step, rounded once (K).
+//! Parameter interpolation (isa-gfx10 3.9): one multiply-add per step, rounded once (K). From gfx11 on code loads the
+//! parameters to registers, which vector arithmetic then interpolates (`valu/interp.rs`).
 //!
 //! Parameters are kept in a table, since code cannot see their LDS layout; M0 gives the primitive of each quad.
 
+use super::fixed_function::{InterpolationPlane, Parameters};
 use super::mode::from_f16;
-use super::wave::{Wave, ones};
+use super::wave::{POISON, Wave, ones};
 use dovetail_base::error::{Error, Result};
 use dovetail_isa::Op;
-use dovetail_isa::instruction::{Instruction, InterpFields};
+use dovetail_isa::instruction::{Instruction, InterpFields, LdsDirectFields};
 use dovetail_isa::{OperandKind, Scalar, Src};
+use std::sync::Arc;
 
 /// Executes one instruction.
 pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Result<()> {
-    let parameters = wave.parameters.clone();
-    let parameters = parameters.ok_or_else(|| Error::malformed("interpolates where no primitive is"))?;
+    let parameters = parameters(wave)?;
     let [m0, mode] = [wave.scalar(Scalar::M0), wave.mode.0];
     let mode = super::mode::Mode(mode);
     if fields.mods.clamp || fields.mods.omod != 0 {
@@ -23,14 +25,7 @@ pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Re
         if fields.mods.neg >> source & 1 == 1 { -value } else { value }
     };
     for lane in ones(wave.exec()) {
-        // Bit 16 + n: quad n + 1 starts a new primitive.
-        let started = m0 >> 16 & ((1 << (lane / 4)) - 1) & 0x7fff;
-        let primitive = parameters.primitives.get(started.count_ones() as usize);
-        let plane = primitive.and_then(|attributes| attributes.get(usize::from(fields.attribute)));
-        let plane = plane.and_then(|channels| channels.get(usize::from(fields.channel)));
-        let [p0, p10, p20] = *plane.ok_or_else(|| {
-            Error::malformed(format!("attribute {} of quad {} is not there", fields.attribute, lane / 4))
-        })?;
+        let [p0, p10, p20] = plane(&parameters, m0, lane / 4, [fields.attribute, fields.channel])?;
         let coordinate = match fields.src {
             Src::Vgpr(v) => sign(0, mode.in32(u64::from(wave.vgpr(v, 0, lane)))),
             _ => 0.0,
@@ -64,4 +59,33 @@ pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Re
     }
     debug_assert!(inst.entry.dst.first().is_none_or(|kind| *kind != OperandKind::Mask));
     Ok(())
+}
+
+/// Executes a load of parameters: each quad with an active lane gets P0, P10 and P20 in its first lanes. EXEC does not protect
+/// the others (LLVM, `SIWholeQuadMode`, runs these loads with whole quads).
+pub fn load(fields: &LdsDirectFields, wave: &mut Wave) -> Result<()> {
+    let parameters = parameters(wave)?;
+    let (m0, exec) = (wave.scalar(Scalar::M0), wave.exec());
+    for quad in (0..wave.lanes() / 4).filter(|quad| exec >> (4 * quad) & 15 != 0) {
+        let [p0, p10, p20] = plane(&parameters, m0, quad, [fields.attribute, fields.channel])?;
+        // No source says what the fourth lane gets: code must not depend on it.
+        for (lane, value) in (4 * quad..).zip([p0, p10, p20, POISON]) {
+            wave.set_vgpr(fields.dst, 0, lane, value);
+        }
+    }
+    Ok(())
+}
+
+fn parameters(wave: &Wave) -> Result<Arc<Parameters>> {
+    wave.parameters.clone().ok_or_else(|| Error::malformed("interpolates where no primitive is"))
+}
+
+/// The values of a channel of an attribute for the primitive of a quad.
+fn plane(parameters: &Parameters, m0: u32, quad: usize, [attribute, channel]: [u8; 2]) -> Result<InterpolationPlane> {
+    // Bit 16 + n: quad n + 1 starts a new primitive.
+    let started = m0 >> 16 & ((1 << quad) - 1) & 0x7fff;
+    let primitive = parameters.primitives.get(started.count_ones() as usize);
+    let plane = primitive.and_then(|attributes| attributes.get(usize::from(attribute)));
+    let plane = plane.and_then(|channels| channels.get(usize::from(channel)));
+    plane.copied().ok_or_else(|| Error::malformed(format!("attribute {attribute} of quad {quad} is not there")))
 }

@@ -34,6 +34,9 @@ pub fn issued(inst: &Instruction, run: &Run) -> Option<Issue> {
             let (kind, results) = of_image(*op, inst, f);
             (kind, results, none)
         }
+        (Run::Only, Fields::LdsDirect(f)) => {
+            (OperationKind::ParameterLoad, TrackedRegisters::vector([(f.dst, 1)]), none)
+        }
         (_, Fields::Export(f)) => {
             let (kind, sources) = of_export(f);
             (kind, none, sources)

@@ -245,6 +245,7 @@ impl Machine {
             (Run::Image(op), Fields::Image(fields)) => image::execute(*op, inst, fields, wave, memory),
             (Run::Only, Fields::Smem(fields)) => smem::execute(inst, fields, wave, memory),
             (Run::Only, Fields::Interp(fields)) => interp::execute(inst, fields, wave),
+            (Run::Only, Fields::LdsDirect(fields)) => interp::load(fields, wave),
             (Run::Only, Fields::Export(fields)) => export::execute(fields, wave),
             _ => Err(Error::unsupported(inst.entry.mnemonic, "the emulator does not execute this instruction")),
         }

@@ -96,7 +96,12 @@ impl Mode {
 
     /// An f16 result from an f64 that was rounded to odd if inexact.
     pub fn out16(self, x: f64) -> u64 {
-        let bits = to_f16(x, self.round16_64());
+        self.out16_rounded(x, self.round16_64())
+    }
+
+    /// The same in another direction.
+    pub fn out16_rounded(self, x: f64, round: Round) -> u64 {
+        let bits = to_f16(x, round);
         let subnormal = bits & 0x7c00 == 0 && bits & 0x3ff != 0;
         u64::from(if subnormal && !self.bit(7) { bits & 0x8000 } else { bits })
     }

@@ -6,9 +6,9 @@ use super::issue::issued;
 use super::waits::Issue;
 use super::{buffer, control, global, image, lds, salu, valu};
 use dovetail_base::error::{Error, Result};
-use dovetail_isa::Isa;
 use dovetail_isa::disassemble;
 use dovetail_isa::instruction::{DualFields, Fields, Instruction};
+use dovetail_isa::{Isa, Op};
 use std::sync::Arc;
 
 /// An instruction, ready for execution.
@@ -43,7 +43,7 @@ pub enum Run {
     Ds(lds::Ds),
     /// Image access.
     Image(image::ImageOperation),
-    /// Scalar load, interpolation, export: dispatched by encoding.
+    /// Scalar load, interpolation, parameter load, export: dispatched by encoding.
     Only,
     /// Not implemented.
     Unknown,
@@ -87,8 +87,9 @@ impl Class {
             Fields::Scalar(_) if control::resolve(inst.entry.op).is_some() => Self::Control,
             Fields::Scalar(_) => Self::Salu,
             Fields::Smem(_) => Self::Smem,
-            Fields::Vector(_) | Fields::Dual(_) => Self::Valu,
             Fields::Interp(_) | Fields::LdsDirect(_) => Self::Interp,
+            Fields::Vector(_) if inst.export_wait().is_some() => Self::Interp,
+            Fields::Vector(_) | Fields::Dual(_) => Self::Valu,
             Fields::Ds(_) => Self::Ds,
             Fields::Flat(_) => Self::Flat,
             Fields::Buffer(_) => Self::Buffer,
@@ -113,7 +114,7 @@ impl Step {
             Fields::Image(_) => image::resolve(inst.entry).map(Run::Image),
             Fields::Smem(_) | Fields::Interp(_) | Fields::Export(_) => Some(Run::Only),
             Fields::Dual(fields) => dual(isa, &inst, fields).map(Run::Dual),
-            Fields::LdsDirect(_) => None,
+            Fields::LdsDirect(_) => (op == Op::LdsParamLoad).then_some(Run::Only),
         };
         let class = Class::of(&inst);
         let run = run.unwrap_or(Run::Unknown);

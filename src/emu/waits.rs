@@ -35,6 +35,8 @@ pub enum OperationKind {
     Position,
     /// Exports of parameters.
     Parameter,
+    /// Loads of parameters.
+    ParameterLoad,
 }
 
 impl OperationKind {
@@ -45,7 +47,7 @@ impl OperationKind {
             Self::FlatStore => &[Counter::Store, Counter::Scalar],
             Self::Load | Self::Sample => &[Counter::Vector],
             Self::Store => &[Counter::Store],
-            Self::Color | Self::Position | Self::Parameter => &[Counter::Export],
+            Self::Color | Self::Position | Self::Parameter | Self::ParameterLoad => &[Counter::Export],
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod coverage;
 mod image;
+mod interp;
 mod lanes;
 mod memory;
 mod scalar;
@@ -20,9 +21,13 @@ pub const KEEP: Mode = Mode(0x1f0);
 
 /// The assembler's bytes of a program; `None` if the tool is missing.
 pub fn assemble(test: &str, size: WaveSize, text: &str) -> Option<Vec<u8>> {
+    assemble_for(test, Gpu::Gfx1030, "llvm-mc-19", size, text)
+}
+
+fn assemble_for(test: &str, gpu: Gpu, tool: &'static str, size: WaveSize, text: &str) -> Option<Vec<u8>> {
     let attributes = format!("-mattr=+wavefrontsize{}", size.lanes());
-    let args = ["-arch=amdgcn", "-mcpu=gfx1030", &attributes, "-show-encoding"];
-    let output = dovetail_testing::tool(test, "llvm-mc-19")?.run(&args, text.as_bytes());
+    let args = ["-arch=amdgcn", &format!("-mcpu={gpu}"), &attributes, "-show-encoding"];
+    let output = dovetail_testing::tool(test, tool)?.run(&args, text.as_bytes());
     let output = String::from_utf8(output).expect("text");
     Some(encoded(&output))
 }
@@ -47,12 +52,22 @@ impl Test {
         Some(Self::of(&assemble(name, size, &format!("{text}\ns_endpgm\n"))?, size))
     }
 
+    /// The same on gfx1100.
+    pub fn on_gfx11(name: &str, size: WaveSize, text: &str) -> Option<Self> {
+        let code = assemble_for(name, Gpu::Gfx1100, "llvm-mc-22", size, &format!("{text}\ns_endpgm\n"))?;
+        Some(Self::on(Gpu::Gfx1100, &code, size))
+    }
+
     /// A test of machine code.
     pub fn of(code: &[u8], size: WaveSize) -> Self {
-        let mut machine = Machine::new(Gpu::Gfx1030);
+        Self::on(Gpu::Gfx1030, code, size)
+    }
+
+    fn on(gpu: Gpu, code: &[u8], size: WaveSize) -> Self {
+        let mut machine = Machine::new(gpu);
         let pc = machine.load_code(code).expect("room");
         let all = if size == WaveSize::W32 { u64::from(u32::MAX) } else { u64::MAX };
-        let mut wave = Wave::new(Isa::of(Gpu::Gfx1030), size, pc, SHADER, all);
+        let mut wave = Wave::new(Isa::of(gpu), size, pc, SHADER, all);
         for v in 0..=255 {
             (0..64).for_each(|lane| wave.set_vgpr(Vgpr(v), 0, lane, 0));
         }

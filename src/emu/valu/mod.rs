@@ -13,6 +13,7 @@ mod exact;
 mod float;
 mod half;
 mod int;
+mod interp;
 mod lane;
 mod mixed_dot;
 mod packed;
@@ -24,7 +25,7 @@ use compare::Test;
 use cross::Cross;
 use dovetail_base::error::{Error, Result};
 use dovetail_isa::instruction::{Fields, Instruction, Modifiers, VectorDst, VectorFields, VectorForm};
-use dovetail_isa::{Op, OperandKind, Scalar, Src, Traits, Vgpr};
+use dovetail_isa::{Counter, Op, OperandKind, Scalar, Src, Traits, Vgpr};
 use lane::LaneFn;
 
 /// A resolved vector operation.
@@ -69,6 +70,8 @@ pub enum Valu {
     MoveRelative([bool; 2]),
     /// Access to other lanes.
     Cross(Cross),
+    /// A function of sources of which some are in certain lanes of the quad.
+    Interpolate(interp::Interpolation),
 }
 
 /// Operation of an instruction.
@@ -112,6 +115,7 @@ pub fn resolve(inst: &Instruction, fields: &VectorFields) -> Option<Valu> {
             return compare::resolve(op)
                 .map(|(test, exec)| Valu::Test { test, exec })
                 .or_else(|| cross::resolve(op).map(Valu::Cross))
+                .or_else(|| interp::resolve(op).map(Valu::Interpolate))
                 .or_else(|| divide::scale(op).map(Valu::Masked))
                 .or_else(|| divide::fmas(op).map(Valu::Fmas))
                 .or_else(|| value(op).map(|lane| Valu::Value { lane, fused }));
@@ -331,6 +335,16 @@ pub fn execute(op: Valu, inst: &Instruction, fields: &VectorFields, wave: &mut W
         }
         Valu::MoveRelative(indexed) => move_relative(inst, fields, vgpr()?, indexed, wave),
         Valu::Cross(op) => across(op, inst, fields, wave),
+        Valu::Interpolate(op) => {
+            if let Some(most) = inst.export_wait() {
+                wave.waits.wait(Counter::Export, most.into());
+            }
+            gather(inst, fields, wave, false, &mut operands)?;
+            for i in ones(exec) {
+                result[i] = op.of(mode, i, &operands.values);
+            }
+            write_back(fields, kind, vgpr()?, &mut result, exec, wave)
+        }
     }
 }
 
