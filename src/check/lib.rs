@@ -25,6 +25,8 @@
 //! made. To add a rule, add a variant of [`CodeRule`], a pass or a line in one, and a good and a bad case in
 //! `tests/code/rules.rs`.
 
+#[cfg(test)]
+mod by_hand;
 mod code;
 mod empty_loops;
 mod entry;

@@ -9,9 +9,7 @@
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
-use dovetail_isa::{
-    CountedAccess, Counter, ExportKind, Isa, Op, Register, RegisterSet, Traits, VectorPath, WaitCounts,
-};
+use dovetail_isa::{CountedAccess, Counter, ExportKind, Isa, Op, Register, RegisterSet, Traits, VectorPath};
 
 const SETTLED: u8 = u8::MAX;
 /// Kinds of operations on a counter, as bits.
@@ -117,6 +115,8 @@ pub(super) struct Outstanding {
     vm: Queue,
     lgkm: Queue,
     exp: Queue,
+    /// Of the registers outstanding in `exp`, those that are written: by parameter loads. The others are read.
+    direct: RegisterSet,
     /// Memory paths of the loads outstanding per VGPR: results of one path arrive in order.
     ways: Box<[u8; 256]>,
 }
@@ -125,7 +125,7 @@ impl Outstanding {
     fn nothing(isa: &'static Isa) -> Self {
         let [vm, lgkm, exp] =
             [Counter::Vector, Counter::Scalar, Counter::Export].map(|one| Queue::new(isa.waits.most(one)));
-        Self { isa, vm, lgkm, exp, ways: Box::new([0; 256]) }
+        Self { isa, vm, lgkm, exp, direct: RegisterSet::EMPTY, ways: Box::new([0; 256]) }
     }
 
     fn wait_vm(&mut self, count: u8) {
@@ -141,6 +141,15 @@ impl Outstanding {
     fn wait_exp(&mut self, count: u8) {
         let in_order = self.exp.kinds.count_ones() < 2;
         self.exp.wait(count, in_order);
+        let mut left = RegisterSet::EMPTY;
+        let pending = self.direct.iter().filter(|register| self.exp.pending(*register).is_some());
+        pending.for_each(|register| left.insert(register));
+        self.direct = left;
+    }
+
+    /// The parameter load that will write a register.
+    fn parameter(&self, register: Register) -> Option<u32> {
+        if self.direct.contains(register) { self.exp.pending(register) } else { None }
     }
 
     fn waits(&mut self, step: &Step) {
@@ -148,7 +157,7 @@ impl Outstanding {
             *self = Self::nothing(self.isa);
         }
         // A count in a register is at least the instruction's constant, and not known to be less.
-        let counts = self.isa.waited(&step.inst).unwrap_or(WaitCounts::ANY);
+        let counts = self.isa.done_before(&step.inst);
         self.wait_vm(counts.get(Counter::Vector));
         self.wait_exp(counts.get(Counter::Export));
         self.wait_lgkm(counts.get(Counter::Scalar));
@@ -173,7 +182,8 @@ impl Flow for Outstanding {
     fn step(&mut self, step: &Step) {
         self.waits(step);
         let effects = &step.effects;
-        self.exp.settle(&effects.writes);
+        self.exp.settle(&effects.writes.union(&effects.reads.intersection(&self.direct)));
+        self.direct = self.direct.without(&effects.reads.union(&effects.writes));
         let used = effects.reads.union(&effects.writes);
         self.lgkm.settle(&used);
         self.vm.settle(&used);
@@ -189,7 +199,13 @@ impl Flow for Outstanding {
             }
             CountedAccess::FlatStore => self.lgkm.issue(step.at, kind::FLAT, &none),
             CountedAccess::Lds => self.lgkm.issue(step.at, kind::LDS, &effects.writes),
-            CountedAccess::LdsDirect => self.exp.issue(step.at, kind::LDS, &effects.writes),
+            CountedAccess::LdsDirect => {
+                // It has read EXEC when the next instruction begins, so what may still read it is an earlier one.
+                let last = self.exp.last;
+                self.exp.issue(step.at, kind::LDS, &effects.writes);
+                self.exp.last = last;
+                self.direct = self.direct.union(&effects.writes);
+            }
             CountedAccess::Gds => {
                 self.lgkm.issue(step.at, kind::GDS, &effects.writes);
                 self.exp.issue(step.at, kind::GDS, &effects.reads.vector_part());
@@ -214,6 +230,9 @@ impl Flow for Outstanding {
             changed |= mine | theirs != mine;
             self.ways[at] = mine | theirs;
         }
+        let direct = self.direct.union(&other.direct);
+        changed |= direct != self.direct;
+        self.direct = direct;
         changed | self.vm.join(&other.vm) | self.lgkm.join(&other.lgkm) | self.exp.join(&other.exp)
     }
 }
@@ -225,8 +244,15 @@ pub(super) fn check(graph: &Graph, reporter: &mut Reporter<'_>) {
 
 fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
     let effects = &step.effects;
+    // Interpolation waits before it reads.
+    let mut waited = None;
+    if step.inst.export_wait().is_some() && before.exp.kinds != 0 {
+        waited.insert(before.clone()).waits(step);
+    }
+    let before = waited.as_ref().unwrap_or(before);
     for register in effects.reads.iter() {
         let loaded = before.vm.pending(register).or_else(|| before.lgkm.pending(register));
+        let loaded = loaded.or_else(|| before.parameter(register));
         if let Some(at) = loaded {
             reporter.early(CodeRule::Wait, step, Some(register), Some(at), "is read while it is still loaded by");
         }
@@ -241,7 +267,8 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
             let ways = register.as_vgpr().map_or(0, |v| before.ways[usize::from(v)]);
             way == 0 || ways & !way != 0
         });
-        if let Some(at) = of_vm.or_else(|| before.lgkm.pending(register)) {
+        let loaded = of_vm.or_else(|| before.lgkm.pending(register)).or_else(|| before.parameter(register));
+        if let Some(at) = loaded {
             reporter.early(
                 CodeRule::Wait,
                 step,
@@ -250,7 +277,7 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
                 "is overwritten while it is still loaded by",
             );
         }
-        if let Some(at) = before.exp.pending(register) {
+        if let Some(at) = before.exp.pending(register).filter(|_| !before.direct.contains(register)) {
             reporter.early(
                 CodeRule::Wait,
                 step,
@@ -260,7 +287,7 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
             );
         }
     }
-    if before.exp.kinds != 0 && effects.writes.contains(Register::EXEC) {
+    if before.exp.kinds & !kind::LDS != 0 && effects.writes.contains(Register::EXEC) {
         let last = Some(before.exp.last);
         reporter.early(
             CodeRule::ExecWhileExport,
@@ -283,7 +310,10 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dovetail_isa::Vgpr;
+    use crate::by_hand::{gfx11, places};
+    use dovetail_base::target::WaveSize;
+    use dovetail_isa::instruction::Instruction;
+    use dovetail_isa::{ExpSources, ExpTarget, Scalar, Src, Vgpr, WaitCounts};
 
     fn one(v: u8) -> RegisterSet {
         let mut set = RegisterSet::EMPTY;
@@ -331,5 +361,39 @@ mod tests {
         assert_eq!(long.pending(Register::vgpr(0)), Some(3));
         long.wait(1, true);
         assert_eq!(pending(&long), [0, 1]);
+    }
+
+    /// The places of instructions that come too early after parameters are loaded to v1 and v2.
+    fn early(after: &[Instruction]) -> Vec<usize> {
+        let isa = gfx11();
+        let loads = [1, 2].map(|v| Instruction::parameter_load(isa, Vgpr(v), 0, 0, 0));
+        let code: Vec<Instruction> = loads.iter().chain(after).copied().collect();
+        places(isa, WaveSize::W32, &code, check).into_iter().map(|n| n - loads.len()).collect()
+    }
+
+    #[test]
+    fn a_parameter_is_there_when_a_step_has_waited_for_it() {
+        let isa = gfx11();
+        let step = |dst, v, wait| {
+            let srcs = [v, 0, v].map(Vgpr);
+            Instruction::interpolation(isa, Op::VInterpP10F32, Vgpr(dst), srcs, wait)
+        };
+        let read = |v| Instruction::vector(isa, Op::VMovB32, Vgpr(9), &[Src::Vgpr(Vgpr(v))]);
+        let overwrite = Instruction::vector(isa, Op::VMovB32, Vgpr(2), &[Src::Int(0)]);
+        let all = isa.wait(WaitCounts::all(Counter::Export)).next().expect("a wait");
+        assert!(early(&[step(8, 1, 1), step(9, 2, 0), read(1), read(2)]).is_empty());
+        assert!(early(&[step(8, 1, 1), step(9, 1, 7), all, read(2)]).is_empty());
+        assert_eq!(early(&[step(8, 1, 2), step(9, 2, 1), read(1)]), [0, 1]);
+        assert_eq!(early(&[step(8, 1, 1), read(2), read(2)]), [1]);
+        assert_eq!(early(&[step(2, 1, 1)]), [0]);
+        assert_eq!(early(&[overwrite]), [0]);
+        // EXEC was read when the load began.
+        let exec = Instruction::scalar(isa, Op::SMovB32, Some(Scalar::ExecLo), &[Src::Int(1)]);
+        assert!(early(&[exec]).is_empty());
+        // Exports and loads are not in order with each other.
+        let sources = ExpSources::Full([Some(Vgpr(3)), None, None, None]);
+        let export = Instruction::export(isa, ExpTarget::Mrt(0), sources, false, false).expect("a target");
+        assert_eq!(early(&[export, step(8, 1, 2)]), [1]);
+        assert!(early(&[export, step(8, 1, 0), read(3)]).is_empty());
     }
 }
