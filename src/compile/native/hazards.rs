@@ -22,14 +22,14 @@ pub fn separate(code: &mut Code) {
 
 /// What may be open at a place.
 trait Follow: Clone {
-    /// Passes an instruction, and what has to be put before it, which goes to `out`.
-    fn pass(&mut self, inst: &Instruction, out: &mut impl FnMut(Instruction));
+    /// Passes an instruction, which may change, and what has to be put before it, which goes to `out`.
+    fn pass(&mut self, inst: &mut Instruction, out: &mut impl FnMut(Instruction));
     /// Adds what may be open on another way to the same place; returns true if that changed this one.
     fn join(&mut self, other: &Self) -> bool;
 }
 
 impl Follow for HazardWatch {
-    fn pass(&mut self, inst: &Instruction, out: &mut impl FnMut(Instruction)) {
+    fn pass(&mut self, inst: &mut Instruction, out: &mut impl FnMut(Instruction)) {
         self.pass(inst, out);
     }
 
@@ -39,7 +39,7 @@ impl Follow for HazardWatch {
 }
 
 impl Follow for RegisterWatch {
-    fn pass(&mut self, inst: &Instruction, out: &mut impl FnMut(Instruction)) {
+    fn pass(&mut self, inst: &mut Instruction, out: &mut impl FnMut(Instruction)) {
         self.pass(inst, out);
     }
 
@@ -54,19 +54,20 @@ fn follow(code: &mut Code, watch: impl Follow) {
         let block = &code.blocks[n];
         let mut watch = before[n].take().unwrap_or_else(|| watch.clone());
         for item in code.items_of(block) {
-            pass(&mut watch, item, &mut |remedy| items.push(Item::new(remedy)));
-            items.push(*item);
+            let mut item = *item;
+            pass(&mut watch, &mut item, &mut |remedy| items.push(Item::new(remedy)));
+            items.push(item);
         }
-        if let Some(branch) = branch(code, block) {
-            watch.pass(&branch, &mut |remedy| items.push(Item::new(remedy)));
+        if let Some(mut branch) = branch(code, block) {
+            watch.pass(&mut branch, &mut |remedy| items.push(Item::new(remedy)));
         }
     });
 }
 
 /// Passes an instruction, which ends nothing if the linker may remove it.
-fn pass<W: Follow>(watch: &mut W, item: &Item, out: &mut impl FnMut(Instruction)) {
+fn pass<W: Follow>(watch: &mut W, item: &mut Item, out: &mut impl FnMut(Instruction)) {
     let before = (item.open == Some(Open::ForRootBuffers)).then(|| watch.clone());
-    watch.pass(&item.inst, out);
+    watch.pass(&mut item.inst, out);
     if let Some(before) = before {
         watch.join(&before);
     }
@@ -105,10 +106,11 @@ fn solve<W: Follow>(code: &Code, watch: &W) -> Vec<Option<W>> {
 /// What may be open after a block and its branch.
 fn passed<W: Follow>(code: &Code, block: &CodeBlock, mut watch: W) -> W {
     for item in code.items_of(block) {
-        pass(&mut watch, item, &mut |_| {});
+        let mut item = *item;
+        pass(&mut watch, &mut item, &mut |_| {});
     }
-    if let Some(branch) = branch(code, block) {
-        watch.pass(&branch, &mut |_| {});
+    if let Some(mut branch) = branch(code, block) {
+        watch.pass(&mut branch, &mut |_| {});
     }
     watch
 }
@@ -130,7 +132,7 @@ mod tests {
     use crate::mir::Term;
     use dovetail_base::target::{Gpu, WaveSize};
     use dovetail_isa::instruction::{CachePolicy, Fields, FlatFields};
-    use dovetail_isa::{Isa, Vgpr};
+    use dovetail_isa::{Isa, Src, Vgpr};
 
     #[test]
     fn a_change_of_the_denormal_mode_waits_for_float_atomics_and_for_nothing_else() {
@@ -149,5 +151,25 @@ mod tests {
         };
         assert_eq!(text(Op::GlobalAtomicFmin), ["s_nop 2", "s_denorm_mode 3"]);
         assert_eq!(text(Op::GlobalAtomicAdd), ["s_denorm_mode 3"]);
+    }
+
+    #[test]
+    fn a_load_of_a_parameter_waits_for_the_vector_instruction_before_it_itself() {
+        let isa = Isa::of(Gpu::Gfx1100);
+        let overwrite = |v| Instruction::vector(isa, Op::VMovB32, Vgpr(v), &[Src::Int(0)]);
+        let load = Instruction::parameter_load(isa, Vgpr(1), 0, 0, 15);
+        let items = [overwrite(1), overwrite(2), load].map(Item::new).to_vec();
+        let blocks = vec![CodeBlock { items: 0..items.len(), term: Term::End }].into();
+        let mut code = Code { isa, wave: WaveSize::W32, blocks, items: items.into() };
+        separate(&mut code);
+        let waits: Vec<u8> = code
+            .items
+            .iter()
+            .filter_map(|item| match item.inst.fields {
+                Fields::LdsDirect(f) => Some(f.wait),
+                _ => None,
+            })
+            .collect();
+        assert_eq!((code.items.len(), waits), (3, vec![1]));
     }
 }

@@ -1,16 +1,13 @@
 //! Goes along code and says what has to be put before an instruction, because of the registers that it touches
-//! ([`RegisterHazard`](crate::RegisterHazard)).
+//! ([`RegisterHazard`](crate::RegisterHazard)), or changed in it.
 
+use super::lds_direct::{BeforeLdsDirect, NEVER, age};
 use crate::hazards::RegisterHazard as Hazard;
-use crate::hazards::depctr::{SCALARS, SCALARS_OF_VECTOR, VCC_OF_VECTOR, VECTOR_RESULTS};
+use crate::hazards::depctr::{MEMORY_SOURCES, SCALARS, SCALARS_OF_VECTOR, VCC_OF_VECTOR, VECTOR_RESULTS};
 use crate::instruction::{Fields, Instruction};
 use crate::{Effects, Isa, Op, Register};
 use dovetail_base::target::WaveSize;
 
-/// The age of what did not happen, or too long ago.
-const NEVER: u8 = u8::MAX;
-/// Ages are counted up to here.
-const OLD: u8 = 16;
 /// SGPRs and VCC, by code.
 const NAMED: u128 = (1 << 108) - 1;
 /// VCC, by code.
@@ -29,6 +26,7 @@ pub struct RegisterWatch {
     masks: u128,
     /// Of these, the ones that scalar instructions wrote then, and those that vector instructions wrote.
     changed: [u128; 2],
+    direct: BeforeLdsDirect,
 }
 
 impl RegisterWatch {
@@ -36,12 +34,13 @@ impl RegisterWatch {
     pub fn new(isa: &'static Isa, wave: WaveSize) -> Option<Self> {
         let some = isa.register_hazards.iter().any(|hazard| hazard.concerns(wave));
         let (trans, written) = ([[NEVER; 256]; 2], [[NEVER; 256]; 3]);
-        some.then_some(Self { isa, wave, trans, written, masks: 0, changed: [0; 2] })
+        let direct = BeforeLdsDirect::NOTHING;
+        some.then_some(Self { isa, wave, trans, written, masks: 0, changed: [0; 2], direct })
     }
 
     /// Adds what may have happened on another way to the same place; returns true if that changed this one.
     pub fn join(&mut self, other: &Self) -> bool {
-        let mut changed = false;
+        let mut changed = self.direct.join(&other.direct);
         let theirs = other.trans.iter().chain(&other.written).flatten();
         for (mine, theirs) in self.trans.iter_mut().chain(&mut self.written).flatten().zip(theirs) {
             changed |= theirs < mine;
@@ -56,9 +55,15 @@ impl RegisterWatch {
         changed
     }
 
-    /// Passes an instruction, and what has to be put before it, which goes to `out`.
-    pub fn pass(&mut self, inst: &Instruction, out: &mut impl FnMut(Instruction)) {
+    /// Passes an instruction, and what has to be put before it, which goes to `out`. An instruction that can wait itself gets
+    /// the wait that it needs instead.
+    pub fn pass(&mut self, inst: &mut Instruction, out: &mut impl FnMut(Instruction)) {
         let effects = inst.effects(self.wave);
+        if let Fields::LdsDirect(f) = &mut inst.fields
+            && self.has(Hazard::LdsDirectAfterVector)
+        {
+            f.wait = f.wait.min(self.direct.most_outstanding(f.dst));
+        }
         let fields = self.fields(inst, &effects);
         if fields != 0 {
             self.cleared(fields);
@@ -83,6 +88,12 @@ impl RegisterWatch {
                 fields |= VECTOR_RESULTS;
             }
         }
+        if let Fields::LdsDirect(f) = &inst.fields
+            && self.has(Hazard::LdsDirectAfterMemory)
+            && self.direct.is_used(f.dst)
+        {
+            fields |= MEMORY_SOURCES;
+        }
         let read = effects.reads.scalar_bits();
         let [by_scalar, by_vector] = self.changed;
         for (changed, field) in
@@ -104,6 +115,9 @@ impl RegisterWatch {
         if fields & VECTOR_RESULTS == VECTOR_RESULTS {
             (self.trans, self.written) = ([[NEVER; 256]; 2], [[NEVER; 256]; 3]);
         }
+        if fields & MEMORY_SOURCES == MEMORY_SOURCES {
+            self.direct.memory_done();
+        }
         let [by_scalar, by_vector] = &mut self.changed;
         if fields & SCALARS == SCALARS {
             (*by_scalar, self.masks) = (0, 0);
@@ -117,6 +131,7 @@ impl RegisterWatch {
     }
 
     fn step(&mut self, inst: &Instruction, effects: &Effects) {
+        self.direct.step(self.isa, inst, effects);
         match &inst.fields {
             Fields::Scalar(f) if inst.entry.op == Op::SWaitcntDepctr => self.cleared(!f.imm),
             Fields::Scalar(_) => self.scalar(effects),
@@ -168,8 +183,4 @@ fn apart(first: [u8; 3], second: [u8; 3]) -> bool {
             // Of two writes with many of EXEC since, it is not known how many are between.
             && ((later + 1).min(2)..3).any(|earlier| recent(first, earlier, Hazard::VALUS_AFTER_FIRST))
     })
-}
-
-fn age(ages: &mut [u8; 256]) {
-    ages.iter_mut().for_each(|age| *age = if *age >= OLD { NEVER } else { *age + 1 });
 }

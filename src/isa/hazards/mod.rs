@@ -161,7 +161,7 @@ pub(super) const GFX101: &[Hazard] = &[
 pub(super) const GFX103: &[Hazard] = &[DENORM_MODE];
 
 /// gfx11 and gfx11.5; those that depend on vector registers are in `registers.rs`. Of instructions that no code generator
-/// makes for these GPUs yet there is none: `LdsDirectVALU`, `LdsDirectVMEM`, and the priority of exports of gfx11.5.
+/// makes for these GPUs yet there is none: the priority of exports of gfx11.5.
 pub(super) const GFX11: &[Hazard] = &[PERMLANE];
 
 /// The most rows of a family.

@@ -1,10 +1,13 @@
 //! Sequences that depend on which registers vector instructions touched, and how long ago: gfx11 does not always see that
 //! a result is not there yet. All are harmless after an `s_waitcnt_depctr` whose field of [`depctr`]
-//! is 0.
+//! is 0; data of LDS that go directly to registers have a field of their own for vector instructions.
 //!
 //! Sources: LLVM, `GCNHazardRecognizer.cpp` (`fixVALUTransUseHazard`, `fixVALUPartialForwardingHazard`,
-//! `fixVALUMaskWriteHazard`); Mesa, `aco_insert_NOPs.cpp`. Where they differ, the stricter one: Mesa ends the last kind where vector arithmetic reads another
-//! scalar register, LLVM does not.
+//! `fixVALUMaskWriteHazard`, `fixLdsDirectVALUHazard`, `fixLdsDirectVMEMHazard`); Mesa, `aco_insert_NOPs.cpp`. Where they
+//! differ, the stricter one: Mesa ends `MaskWrite` where vector arithmetic reads another scalar register, LLVM does not;
+//! it ends `LdsDirectAfterVector` by a `depctr`, and `LdsDirectAfterMemory` by a wait for the access' own counter, where LLVM
+//! wants all of `s_waitcnt` at 0. One exception: near a transcendental LLVM has LDS wait for all vector instructions even if
+//! none of them touches its register.
 
 use dovetail_base::target::WaveSize;
 
@@ -20,6 +23,12 @@ pub enum RegisterHazard {
     PartialForwarding,
     /// Vector arithmetic reads scalar registers as a lane mask, something writes them, something reads them.
     MaskWrite,
+    /// A vector instruction touches a register, and data of LDS go directly there. They have to wait until no more vector
+    /// instructions are outstanding than came between, which the field of the instruction says; with a transcendental
+    /// among them, until none is. After [`Self::VALUS_BEFORE_LDS_DIRECT`] it is done.
+    LdsDirectAfterVector,
+    /// A memory access uses a register, and data of LDS go directly there.
+    LdsDirectAfterMemory,
 }
 
 impl RegisterHazard {
@@ -32,19 +41,24 @@ impl RegisterHazard {
     /// Most between the earlier one and that.
     pub const VALUS_AFTER_FIRST: u8 = Self::VALUS_AFTER_SECOND + 1 + 2;
 
+    /// Vector instructions that make a register safe for data of LDS: all that their field can name.
+    pub const VALUS_BEFORE_LDS_DIRECT: u8 = 15;
+
     /// LLVM's name of it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TransUse => "VALUTransUseHazard",
             Self::PartialForwarding => "VALUPartialForwardingHazard",
             Self::MaskWrite => "VALUMaskWriteHazard",
+            Self::LdsDirectAfterVector => "LdsDirectVALUHazard",
+            Self::LdsDirectAfterMemory => "LdsDirectVMEMHazard",
         }
     }
 
     /// Whether waves of this size have it.
     pub const fn concerns(self, wave: WaveSize) -> bool {
         match self {
-            Self::TransUse => true,
+            Self::TransUse | Self::LdsDirectAfterVector | Self::LdsDirectAfterMemory => true,
             Self::PartialForwarding | Self::MaskWrite => matches!(wave, WaveSize::W64),
         }
     }
@@ -65,8 +79,18 @@ pub mod depctr {
 }
 
 /// gfx11.
-pub(crate) const GFX11: &[RegisterHazard] =
-    &[RegisterHazard::TransUse, RegisterHazard::PartialForwarding, RegisterHazard::MaskWrite];
+pub(crate) const GFX11: &[RegisterHazard] = &[
+    RegisterHazard::TransUse,
+    RegisterHazard::PartialForwarding,
+    RegisterHazard::MaskWrite,
+    RegisterHazard::LdsDirectAfterVector,
+    RegisterHazard::LdsDirectAfterMemory,
+];
 
 /// gfx11.5.
-pub(crate) const GFX115: &[RegisterHazard] = &[RegisterHazard::PartialForwarding, RegisterHazard::MaskWrite];
+pub(crate) const GFX115: &[RegisterHazard] = &[
+    RegisterHazard::PartialForwarding,
+    RegisterHazard::MaskWrite,
+    RegisterHazard::LdsDirectAfterVector,
+    RegisterHazard::LdsDirectAfterMemory,
+];
