@@ -36,6 +36,7 @@ mod flow;
 mod handover;
 mod hazards;
 mod lanes;
+mod lds_direct;
 mod limits;
 mod mask_op;
 mod masks;

@@ -3,6 +3,7 @@
 //! matter.
 
 use super::flow::{Graph, Step};
+use super::lds_direct;
 use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
 use dovetail_base::target::WaveSize;
@@ -29,6 +30,8 @@ pub(super) fn check(graph: &Graph, wave: WaveSize, reporter: &mut Reporter<'_>) 
                     found.extend(at.map(|at| (step.at, at)));
                 });
             }
+            Hazard::LdsDirectAfterVector => found.extend(lds_direct::after_vector(graph)),
+            Hazard::LdsDirectAfterMemory => found.extend(lds_direct::after_memory(graph)),
             Hazard::MaskWrite => forwards(graph, Masks::new(wave), |masks, step| {
                 found.extend(masks.read_too_early(step).map(|at| (step.at, at)));
             }),

@@ -257,6 +257,25 @@ fn the_hazards_of_gfx11() {
             &["", "s_waitcnt_depctr 0xfffe", "s_waitcnt_depctr 0xf1ff"],
             false,
         ),
+        // What a load of a parameter waits for itself: all vector instructions but one.
+        (
+            "v_mov_b32 v1, 0
+            @ lds_param_load v1, attr0.x wait_vdst:1
+            s_waitcnt expcnt(0)
+            s_endpgm",
+            &["v_mov_b32 v3, 0", "v_mov_b32 v3, 0\nv_mov_b32 v4, 0", "s_waitcnt_depctr 0xfff", "ds_store_b32 v0, v0"],
+            &["", "s_nop 7", "v_rcp_f32 v3, v0", "s_waitcnt_depctr 0xffe3"],
+            true,
+        ),
+        (
+            "ds_store_b32 v0, v1
+            @ lds_param_load v1, attr0.x wait_vdst:0
+            s_waitcnt expcnt(0)
+            s_endpgm",
+            &["v_mov_b32 v3, 0", "s_waitcnt_depctr 0xffe3", "s_waitcnt vmcnt(0) expcnt(0) lgkmcnt(0)"],
+            &["", "s_nop 7", "s_waitcnt lgkmcnt(0)", "s_waitcnt_depctr 0xfff"],
+            true,
+        ),
     ];
     for (code, ends, does_not, narrow) in cases {
         let with = |between: &str, mark: &str| code.replacen('@', &format!("{between}\n{mark}"), 1);
