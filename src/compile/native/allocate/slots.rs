@@ -46,7 +46,8 @@ impl Spans {
                 }
             }
             live.live_out(f, id).for_each(|val| it.cover(val, end));
-            block.edges.iter().flat_map(|edge| vals(f.args(edge))).for_each(|val| it.cover(val, end));
+            // Arguments are loaded after the last instruction has stored its results.
+            block.edges.iter().flat_map(|edge| vals(f.args(edge))).for_each(|val| it.cover(val, end + 1));
         }
         it
     }
