@@ -143,7 +143,8 @@ fn pieces(c: &mut Criterion) {
             PieceKey::Fetch(_) => "fetch prolog",
             PieceKey::ParamExport(_) => "parameter epilog",
             PieceKey::ColorExport(_) => "colour epilog",
-            PieceKey::Ngg(_) => "NGG prologue",
+            PieceKey::Ngg(_) | PieceKey::Vertices(_) => "NGG prologue",
+            PieceKey::RingExport(_) => "ring epilog",
             PieceKey::NullFragment => "null fragment shader",
         };
         let name =

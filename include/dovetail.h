@@ -96,16 +96,16 @@
 // The same for gfx1036.
 #define DVT_TARGET_GFX1036 69
 
-// The same for gfx1100, for which there is only compute code yet.
+// The same for gfx1100.
 #define DVT_TARGET_GFX1100 65
 
-// The same for gfx1101, with that limit.
+// The same for gfx1101.
 #define DVT_TARGET_GFX1101 70
 
-// The same for gfx1102, with that limit.
+// The same for gfx1102.
 #define DVT_TARGET_GFX1102 71
 
-// The same for gfx1103, with that limit.
+// The same for gfx1103.
 #define DVT_TARGET_GFX1103 68
 
 // `root`, `offset`, `push_constant_root`: the library chooses, by the rules in docs/state.md.

@@ -33,7 +33,7 @@ fn shader(name: String, code: Vec<u8>) -> Result<Shader> {
         module: module.digest(),
         entry_point,
         specialization: info.specialization(&[]),
-        wave: default_wave(stage, info.uses_subgroups),
+        wave: default_wave(Gpu::default(), stage, info.uses_subgroups),
         options: TuningOptions::default(),
         known: KnownState::default(),
     };

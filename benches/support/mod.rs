@@ -44,7 +44,7 @@ impl Input {
             module: module.digest(),
             entry_point,
             specialization: info.specialization(&values),
-            wave: default_wave(stage, info.uses_subgroups),
+            wave: default_wave(Gpu::default(), stage, info.uses_subgroups),
             options: TuningOptions::default(),
             known: KnownState::default(),
         };

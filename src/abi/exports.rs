@@ -96,6 +96,10 @@ pub struct ColorExportPlan {
     pub mrtz: bool,
     /// Colour exports in order.
     pub colors: Vec<ColorExport>,
+    /// The two colours of a blend are swapped between lanes.
+    pub swapped: bool,
+    /// The output whose alpha is exported beside depth too: its index in [`FragmentInterface::colors`]. Coverage comes from there.
+    pub coverage: Option<usize>,
     /// A shader that kills pixels and exports nothing else has an empty export, which reports the live pixels.
     pub dummy: bool,
     /// Resulting register words.
@@ -135,6 +139,15 @@ impl ColorExportPlan {
             ..Self::default()
         };
         plan.formats.z_format = z_format(fragment);
+        if needs_epilog(gfx, fragment, state) {
+            plan.swapped = state.dual_source;
+            plan.coverage =
+                output(fragment, 0, 0).map(|(output, _)| output).filter(|_| state.alpha_to_coverage && plan.mrtz);
+            if plan.coverage.is_some() {
+                // Alpha is the fourth channel.
+                plan.formats.z_format = ExportFormat::Abgr32 as u32;
+            }
+        }
         // Dual-source blending has one attachment.
         for location in 0..if state.dual_source { 1 } else { MAX_TARGETS } {
             let attachment = state.attachments.iter().find(|a| a.location == location);
@@ -187,6 +200,13 @@ impl ColorExportPlan {
         let target = u8::try_from(target).unwrap_or(u8::MAX);
         self.colors.push(ColorExport { target, output, format, alpha_is_one });
     }
+}
+
+/// Whether only an epilog makes the exports that this state wants, and no body: those that swap colours between lanes, or have
+/// alpha beside depth (pal-abi 7).
+pub fn needs_epilog(gpu: Gpu, fragment: &FragmentInterface, state: &ColorState) -> bool {
+    let depth = fragment.writes_depth || fragment.writes_stencil || fragment.writes_sample_mask;
+    !gpu.facts().plain_dual_source && (state.dual_source || state.alpha_to_coverage && depth)
 }
 
 fn output(fragment: &FragmentInterface, location: u32, index: u8) -> Option<(usize, &ColorOutput)> {

@@ -15,8 +15,8 @@ use dovetail_state::{VertexAttribute, VertexBinding, VertexInputState, VertexRat
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-/// VGPRs with system values before the first fetched one.
-pub const SYSTEM_VGPRS: u32 = 4;
+/// The most VGPRs that a prolog fetches: with the system values of the hardware VS stage, as many as pass a joint.
+pub const MAX_FETCHED: u32 = MAX_JOINT_VGPRS - 4;
 /// SGPRs of the scratch wave offset, which follows the entry SGPRs.
 const SCRATCH_OFFSET_SGPRS: u32 = 1;
 
@@ -36,7 +36,7 @@ pub const fn table_address_sgpr(kept_sgprs: u32) -> u32 {
 pub struct FetchPlan {
     /// Loads, in order of their first use.
     pub loads: Vec<FetchLoad>,
-    /// Source of each VGPR from v4 up.
+    /// Source of each fetched VGPR.
     pub dwords: Vec<FetchedDword>,
 }
 
@@ -103,8 +103,7 @@ impl FetchPlan {
         for input in inputs {
             plan.input(gfx, input, state).at(|| format!("vertex input location {}", input.location))?;
         }
-        let count = plan.dwords.len() + SYSTEM_VGPRS as usize;
-        if count > MAX_JOINT_VGPRS as usize {
+        if plan.dwords.len() > MAX_FETCHED as usize {
             let count = u32::try_from(plan.dwords.len()).unwrap_or(u32::MAX);
             return Err(Error::needs_full(FullCompile::TooManyValues { what: "vertex inputs".into(), count }));
         }

@@ -8,3 +8,4 @@ pub mod layout;
 pub mod params;
 pub mod samplers;
 pub mod user_data;
+pub mod vertex_entry;

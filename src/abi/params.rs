@@ -7,6 +7,7 @@
 //! would wait for a slot that is counted but not exported, or read an earlier wave's value from it.
 
 use dovetail_base::error::{Error, FullCompile, Result};
+use dovetail_base::target::ParameterPath;
 use dovetail_metadata::interface::{FragmentInput, ParamSource, Semantic, VertexParam};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -26,6 +27,9 @@ pub struct ParamPlan {
     pub attributes: SmallVec<[Attribute; MOST_PLANNED]>,
     /// Number of slots; all of them are exported.
     pub slots: u32,
+    /// The slot of the primitive id, where primitives have parameters of their own: after those of the vertices, of which there
+    /// is always room for one.
+    pub primitive_id: Option<u8>,
 }
 
 /// An exported vector of four channels.
@@ -50,6 +54,8 @@ impl ParamExport {
 pub enum Supply {
     /// An exported slot.
     Slot(u8),
+    /// A slot of the primitive.
+    Primitive(u8),
     /// One of the rasterizer's constant vectors.
     Default(DefaultVector),
     /// The point sprite coordinate.
@@ -108,6 +114,7 @@ impl Attribute {
     pub fn control_word(self) -> u32 {
         const DEFAULT_VAL: u32 = 8;
         const FLAT_SHADE: u32 = 1 << 10;
+        const PRIM_ATTR: u32 = 1 << 12;
         const ROTATE_PC_PTR: u32 = 1 << 11;
         const PT_SPRITE_TEX: u32 = 1 << 17;
         const FP16_INTERP_MODE: u32 = 1 << 19;
@@ -120,6 +127,7 @@ impl Attribute {
                 let half = if self.half && flat == 0 { FP16_INTERP_MODE | ATTR0_VALID } else { 0 };
                 u32::from(slot) | pass_through | flat | half
             }
+            Supply::Primitive(slot) => u32::from(slot) | FLAT_SHADE | PRIM_ATTR,
             // A default vector has no vertices to select from, so it is never flat.
             Supply::Default(vector) => Self::NO_SLOT | (vector as u32) << DEFAULT_VAL,
             Supply::PointCoord => Self::NO_SLOT | PT_SPRITE_TEX,
@@ -173,6 +181,12 @@ impl ParamVectors {
         self.0.len()
     }
 
+    /// Sources of a position vector that a body returns.
+    pub fn position(&self, number: u32) -> [Option<ParamSource>; 4] {
+        let is = |semantic: &Semantic| matches!(semantic, Semantic::Position(n) if u32::from(*n) == number);
+        self.0.iter().find(|(semantic, _)| is(semantic)).map_or([None; 4], |(_, channels)| *channels)
+    }
+
     /// Sources of the channels of a vector that are read.
     fn channels(&self, semantic: Semantic, read: u8) -> [Option<ParamSource>; 4] {
         let found = self.0.iter().find(|(other, _)| *other == semantic);
@@ -192,8 +206,10 @@ impl ParamPlan {
     /// # Errors
     /// Needs a full compile: more attributes than the rasterizer has, or one that a vertex body compiled on its own
     /// cannot export.
-    pub fn new(inputs: &[FragmentInput], params: &ParamVectors) -> Result<Self> {
+    pub fn new(path: ParameterPath, inputs: &[FragmentInput], params: &ParamVectors) -> Result<Self> {
         let mut plan = Self::default();
+        let of_primitive =
+            |input: &FragmentInput| path == ParameterPath::Ring && input.semantic == Semantic::PrimitiveId;
         if inputs.len() > MAX_ATTRIBUTES {
             let count = u32::try_from(inputs.len()).unwrap_or(u32::MAX);
             return Err(Error::needs_full(FullCompile::TooManyValues { what: "fragment inputs".into(), count }));
@@ -203,6 +219,16 @@ impl ParamPlan {
             let same = inputs.iter().filter(|other| other.semantic == input.semantic);
             let read = same.fold(0, |all, i| all | i.channels);
             let channels = params.channels(input.semantic, read);
+            if of_primitive(input) {
+                // Its slot is known in the end.
+                plan.attributes.push(Attribute {
+                    supply: Supply::Primitive(0),
+                    flat: true,
+                    per_vertex: false,
+                    half: false,
+                });
+                continue;
+            }
             check_made(input.semantic, &channels)?;
             let shared = assigned.iter().find(|(semantic, _)| *semantic == input.semantic);
             let supply = match (shared, default_for(&channels, input)) {
@@ -220,6 +246,13 @@ impl ParamPlan {
             plan.attributes.push(Attribute { supply, flat: input.flat, per_vertex: input.per_vertex, half });
         }
         plan.slots = plan.exports.len() as u32;
+        let slot = plan.exports.len().max(1) as u8;
+        for attribute in &mut plan.attributes {
+            if let Supply::Primitive(own) = &mut attribute.supply {
+                *own = slot;
+                plan.primitive_id = Some(slot);
+            }
+        }
         Ok(plan)
     }
 
@@ -237,7 +270,7 @@ impl ParamPlan {
     }
 }
 
-/// Without a geometry shader the vertex shader must export the primitive id. A body compiled on its own does not, and
+/// Without a geometry shader the vertex shader must export the primitive id, where primitives have no parameters. A body compiled on its own does not, and
 /// no constant can replace it. Other unwritten inputs are zero or undefined.
 fn check_made(semantic: Semantic, channels: &[Option<ParamSource>; 4]) -> Result<()> {
     if semantic == Semantic::PrimitiveId && channels.iter().all(Option::is_none) {
@@ -275,7 +308,7 @@ mod tests {
     }
 
     fn plan(inputs: &[FragmentInput], params: &[VertexParam]) -> Result<ParamPlan> {
-        ParamPlan::new(inputs, &ParamVectors::new(params)?)
+        ParamPlan::new(ParameterPath::Exports, inputs, &ParamVectors::new(params)?)
     }
 
     fn constants(location: u32, bits: &[u32]) -> Vec<VertexParam> {

@@ -7,7 +7,8 @@
 //! | then | descriptor set pointers, by set number | if used; the rest is read through the spill table |
 //! | then | push-constant dwords, by offset | if read at constant offsets; loads that do not fit: spill table |
 //! | then | view, vertex buffers, base vertex, base instance, draw | vertex (view: fragment too), if used |
-//! | last | spill table | if anything is read through it |
+//! | then | spill table | if anything is read through it |
+//! | last | nothing | where the GPU wants more SGPRs than that |
 //!
 //! Planning cannot fail: in the worst case everything but the fixed registers goes through the spill table. To add a
 //! kind of user data, add a variant of [`UserData`], a field of [`UserDataNeeds`], and a line in [`plan`].
@@ -40,6 +41,11 @@ pub struct UserDataNeeds {
 
 /// Contents of user SGPRs, in order.
 pub type UserSgprs = SmallVec<[UserData; 32]>;
+
+/// Adds SGPRs with nothing up to a number that a stage has at least.
+pub fn pad(plan: &mut UserSgprs, least: u32) {
+    plan.resize(plan.len().max(least as usize), UserData::Unused);
+}
 
 /// Contents of each user SGPR of a hardware stage, from s0.
 pub fn plan(stage: HardwareStage, needs: &UserDataNeeds) -> UserSgprs {

@@ -60,13 +60,13 @@ pub const DVT_TARGET_GFX1034: u32 = 0x3e;
 pub const DVT_TARGET_GFX1035: u32 = 0x3d;
 /// The same for gfx1036.
 pub const DVT_TARGET_GFX1036: u32 = 0x45;
-/// The same for gfx1100, for which there is only compute code yet.
+/// The same for gfx1100.
 pub const DVT_TARGET_GFX1100: u32 = 0x41;
-/// The same for gfx1101, with that limit.
+/// The same for gfx1101.
 pub const DVT_TARGET_GFX1101: u32 = 0x46;
-/// The same for gfx1102, with that limit.
+/// The same for gfx1102.
 pub const DVT_TARGET_GFX1102: u32 = 0x47;
-/// The same for gfx1103, with that limit.
+/// The same for gfx1103.
 pub const DVT_TARGET_GFX1103: u32 = 0x44;
 
 /// `root`, `offset`, `push_constant_root`: the library chooses, by the rules in docs/state.md.

@@ -2,7 +2,7 @@
 //! (pal-abi 2.3 to 2.5).
 
 use super::code::{Code, StageCode};
-use dovetail_base::target::{ScratchAccess, Stage};
+use dovetail_base::target::{FamilyFacts, ParameterPath, ScratchAccess, Stage};
 use dovetail_isa::{Register, RegisterSet, Vgpr};
 use dovetail_metadata::registers::{
     RegisterWords, compute_pgm_rsrc2 as rsrc2, rsrc1_gs, rsrc1_ps, rsrc1_vs, rsrc2_gs, spi_ps_input_addr,
@@ -14,9 +14,9 @@ use dovetail_metadata::user_data::pal;
 const PIXEL_INPUTS: [u8; 16] = [2, 2, 2, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1];
 
 /// Adds those of a wave of a primitive shader besides the user data: numbers of the group and of the wave, the scratch wave
-/// offset; the primitive, the vertex id, and those up to the instance id.
-fn ngg(set: &mut RegisterSet, offset: bool, words: &RegisterWords) {
-    let offset = offset.then_some(5);
+/// offset or the place in the attribute ring; the primitive, the vertex id, and those up to the instance id.
+fn ngg(set: &mut RegisterSet, offset: bool, words: &RegisterWords, facts: &FamilyFacts) {
+    let offset = (offset || facts.parameters == ParameterPath::Ring).then_some(5);
     [2, 3].into_iter().chain(offset).for_each(|n| set.insert(Register::sgpr(n)));
     set.vgprs(Vgpr(0), words.field(rsrc1_gs::GS_VGPR_COMP_CNT).min(3) as u8 + 1);
     set.vgprs(Vgpr(5), words.field(rsrc2_gs::ES_VGPR_COMP_CNT).min(3) as u8 + 1);
@@ -54,7 +54,7 @@ pub(super) fn registers(stage: &StageCode, code: &Code<'_>) -> RegisterSet {
         }
     };
     if primitives {
-        ngg(&mut set, offset, words);
+        ngg(&mut set, offset, words, facts);
         return set;
     }
     for n in 0..system + u8::from(offset) {

@@ -14,7 +14,7 @@ use super::code::{Code, StageCode};
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
-use dovetail_base::target::{FamilyFacts, Stage};
+use dovetail_base::target::{FamilyFacts, ParameterPath, Stage};
 use dovetail_isa::Op;
 use dovetail_isa::instruction::{ExportFields, Fields, InterpFields, LdsDirectFields};
 use dovetail_metadata::registers::{
@@ -26,6 +26,8 @@ const MRTZ: u8 = 8;
 const NULL: u8 = 9;
 const POSITION: u8 = 12;
 const PRIMITIVE: u8 = 20;
+const DUAL_SOURCE: u8 = 21;
+const DUAL_SOURCE_LAST: u8 = 22;
 const PARAMETER: u8 = 32;
 /// Formats of SPI_SHADER_COL_FORMAT with two 16-bit components per dword.
 const PACKED: std::ops::RangeInclusive<u32> = 4..=8;
@@ -40,6 +42,10 @@ struct Exported {
     stage: Stage,
     /// The hardware waits for an export with `done`.
     waited: bool,
+    /// The epilog is also for waves without vertices, which go around everything else.
+    shared: bool,
+    /// Only such waves come here.
+    without: bool,
 }
 
 /// Whether the hardware waits for a stage's last export.
@@ -65,6 +71,7 @@ impl Exported {
 impl Flow for Exported {
     fn step(&mut self, step: &Step) {
         if let Fields::Export(f) = &step.inst.fields {
+            self.without = false;
             self.surely |= 1u64.checked_shl(f.target.into()).unwrap_or(0);
             if self.ends(f) {
                 (self.done, self.maybe_done) = (true, true);
@@ -72,7 +79,20 @@ impl Flow for Exported {
         }
     }
 
+    const BRANCHES: bool = true;
+
+    fn branch(&mut self, branch: &Step, taken: bool) {
+        self.without |= self.shared && taken && branch.op() == Op::SCbranchExecz && self.surely == 0;
+    }
+
     fn join(&mut self, other: &Self) -> bool {
+        if other.without {
+            return false;
+        }
+        if self.without {
+            self.clone_from(other);
+            return true;
+        }
         let old = (self.surely, self.done, self.maybe_done);
         self.surely &= other.surely;
         self.done &= other.done;
@@ -85,7 +105,9 @@ impl Flow for Exported {
 pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter: &mut Reporter<'_>) {
     let words = &code.registers;
     let waited = is_waited_for(stage.stage, words);
-    let nothing = Exported { surely: 0, done: false, maybe_done: false, stage: stage.stage, waited };
+    let shared = stage.hardware.runs_primitives() && graph.isa.facts().parameters == ParameterPath::Ring;
+    let (surely, done, maybe_done) = (0, false, false);
+    let nothing = Exported { surely, done, maybe_done, stage: stage.stage, waited, shared, without: false };
     let attributes = (0..32).take_while(|n| words.get(SPI_PS_INPUT_CNTL.nth(*n)).is_some()).count();
     forwards(graph, nothing, |before, step| match &step.inst.fields {
         Fields::Export(f) => {
@@ -109,7 +131,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
             // A wave of primitives without vertices ends before it comes to the body.
             let early = stage.hardware.runs_primitives()
                 && code.part(step.at).is_some_and(|part| code.role(stage, part) == "prolog");
-            if let Some(why) = unfinished(before, words).filter(|_| !early) {
+            if let Some(why) = unfinished(before, words, graph.isa.facts()).filter(|_| !early) {
                 reporter.add(CodeRule::Export, step.at, why);
             }
         }
@@ -117,8 +139,11 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
     });
 }
 
-/// Parameter slots of the vertex shader.
-fn slots(words: &RegisterWords) -> u32 {
+/// Parameter slots that the vertex shader exports.
+fn slots(words: &RegisterWords, facts: &FamilyFacts) -> u32 {
+    if facts.parameters == ParameterPath::Ring {
+        return 0;
+    }
     match words.field(spi_vs_out_config::NO_PC_EXPORT) {
         1 => 0,
         _ => words.field(spi_vs_out_config::VS_EXPORT_COUNT) + 1,
@@ -132,7 +157,10 @@ fn position_format(words: &RegisterWords, n: u8) -> u32 {
 fn objection(stage: Stage, f: &ExportFields, words: &RegisterWords, facts: &FamilyFacts) -> Option<String> {
     let says = |ok: bool, why: &str| (!ok).then(|| why.to_owned());
     match (stage, f.target) {
-        (Stage::Fragment, n @ 0..MRTZ) => {
+        // Where nothing has no target, this is it.
+        (Stage::Fragment, 0 | MRTZ) if f.enabled == 0 && !facts.null_exports => None,
+        (Stage::Fragment, n @ (0..MRTZ | DUAL_SOURCE | DUAL_SOURCE_LAST)) => {
+            let n = if n < MRTZ { n } else { n - DUAL_SOURCE };
             let format = words.field(spi_shader_col_format::ALL) >> (4 * u32::from(n)) & 15;
             says(format != 0, "SPI_SHADER_COL_FORMAT has no such target").or_else(|| {
                 says(is_packed_so(PACKED.contains(&format), f, facts), "SPI_SHADER_COL_FORMAT is packed otherwise")
@@ -146,7 +174,7 @@ fn objection(stage: Stage, f: &ExportFields, words: &RegisterWords, facts: &Fami
             says(position_format(words, n - POSITION) != 0, "SPI_SHADER_POS_FORMAT has no such position")
         }
         (Stage::Vertex, n @ PARAMETER..=63) => {
-            says(u32::from(n - PARAMETER) < slots(words), "SPI_VS_OUT_CONFIG has no such parameter")
+            says(u32::from(n - PARAMETER) < slots(words, facts), "SPI_VS_OUT_CONFIG has no such parameter")
         }
         (_, n) => Some(format!("a {stage} shader has no export target {n}")),
     }
@@ -158,7 +186,7 @@ const fn is_packed_so(packed: bool, f: &ExportFields, facts: &FamilyFacts) -> bo
 }
 
 /// The export that is missing at the end of a path.
-fn unfinished(before: &Exported, words: &RegisterWords) -> Option<String> {
+fn unfinished(before: &Exported, words: &RegisterWords, facts: &FamilyFacts) -> Option<String> {
     let graphics = !before.stage.is_dispatched();
     // A path with any export needs a last one, whether the hardware waits for it or not.
     if !before.done && (before.waited || graphics && before.surely != 0) {
@@ -169,7 +197,7 @@ fn unfinished(before: &Exported, words: &RegisterWords) -> Option<String> {
     }
     let has = |target: u8| before.surely >> target & 1 == 1;
     let position = (0..5).find(|n| position_format(words, *n) != 0 && !has(POSITION + n));
-    let parameter = (0..32).find(|n| u32::from(*n) < slots(words) && !has(PARAMETER + n));
+    let parameter = (0..32).find(|n| u32::from(*n) < slots(words, facts) && !has(PARAMETER + n));
     position
         .map(|n| format!("not every path here exports position {n}"))
         .or_else(|| parameter.map(|n| format!("not every path here exports parameter {n}")))

@@ -41,11 +41,14 @@ impl Step {
     }
 }
 
+/// Index in [`Block::next`] of where a conditional branch that is taken leads.
+pub(super) const TAKEN: usize = 1;
+
 /// A basic block.
 pub(super) struct Block {
     first: usize,
     last: usize,
-    /// Successors.
+    /// Successors. After a conditional branch, if there are two: the one if it is not taken, the one if it is.
     pub next: Vec<usize>,
 }
 
@@ -74,6 +77,21 @@ impl Graph {
         walk.run();
         let (steps, leaders) = (walk.steps, walk.leaders);
         Self::blocks(code, steps, &leaders, stage.entry)
+    }
+
+    /// The first block to which a wave without active lanes comes from the start of a block, and that does not begin with a
+    /// branch that it takes.
+    pub(super) fn without_lanes(&self, mut block: usize) -> usize {
+        let leads_on = |block: usize| {
+            let first = self.steps.get(self.blocks.get(block)?.first)?;
+            matches!(first.op(), Op::SBranch | Op::SCbranchExecz).then(|| self.target(first)).flatten()
+        };
+        // A loop of such branches has no end.
+        for _ in 0..self.blocks.len() {
+            let Some(next) = leads_on(block) else { break };
+            block = next;
+        }
+        block
     }
 
     fn blocks(code: &Code<'_>, steps: BTreeMap<u32, Step>, leaders: &BTreeSet<u32>, entry: u32) -> Self {

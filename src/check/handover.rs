@@ -9,9 +9,14 @@ use super::entry;
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
+use dovetail_base::target::ParameterPath;
 use dovetail_isa::{Register, RegisterSet};
 use std::collections::BTreeMap;
 use std::ops::Range;
+
+/// SGPRs of a wave of primitive shaders that an epilog reads: numbers of lanes and of the wave, its place in the attribute ring,
+/// the global table. VGPR 0 has the primitive.
+const KEPT_SGPRS: [u8; 3] = [3, 5, 8];
 
 /// Entry registers that the prolog has overwritten, each with the dword of the instruction.
 #[derive(Clone)]
@@ -43,11 +48,29 @@ impl Flow for Replaced<'_> {
     }
 }
 
+/// Reports what a body of a primitive shader writes over: its epilog exports the primitives and stores attributes by them.
+fn kept(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter: &mut Reporter<'_>) {
+    let mut kept = RegisterSet::EMPTY;
+    KEPT_SGPRS.into_iter().for_each(|n| kept.insert(Register::sgpr(n)));
+    kept.insert(Register::vgpr(0));
+    let of_epilog = |at: u32| code.part(at).is_some_and(|part| code.role(stage, part) == "epilog");
+    for step in graph.steps.iter().filter(|step| !of_epilog(step.at)) {
+        if let Some(register) = step.effects.writes.intersection(&kept).iter().next() {
+            reporter.add(CodeRule::Entry, step.at, format!("{register} is the epilog's"));
+        }
+    }
+}
+
 /// Reports entry values that a body reads after a prolog has overwritten them.
 pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter: &mut Reporter<'_>) {
-    // The prologue of a primitive shader is there to replace them: it puts other values where the body expects its own.
+    let ring = graph.isa.facts().parameters == ParameterPath::Ring;
     if stage.hardware.runs_primitives() {
-        return;
+        if ring {
+            kept(graph, code, stage, reporter);
+        } else {
+            // The prologue is there to replace them: it puts other values where the body expects its own.
+            return;
+        }
     }
     let dwords = |role: &str| {
         let part = code.part(stage.entry).filter(|part| code.role(stage, part) == role);

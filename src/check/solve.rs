@@ -1,6 +1,7 @@
 //! Computes the fixed point of facts that flow forwards along a [`Graph`].
 
-use super::flow::{Graph, Step};
+use super::flow::{Graph, Step, TAKEN};
+use dovetail_isa::Op;
 use std::collections::BTreeSet;
 
 /// Facts about the paths to an instruction.
@@ -30,12 +31,13 @@ pub(super) fn forwards<F: Flow>(graph: &Graph, entry: F, mut visit: impl FnMut(&
         last = index;
         let Some((block, Some(mut facts))) = graph.blocks.get(index).zip(before.get(index).cloned()) else { continue };
         graph.steps_of(block).iter().for_each(|step| facts.step(step));
-        let branch = graph.steps_of(block).last().filter(|_| F::BRANCHES && block.next.len() == 2);
-        let target = branch.and_then(|step| graph.target(step));
-        for &next in &block.next {
-            let told = branch.map(|branch| {
+        let branch = graph.steps_of(block).last().filter(|_| block.next.len() == 2);
+        for (n, &next) in block.next.iter().enumerate() {
+            let empty = n == TAKEN && branch.is_some_and(|branch| branch.op() == Op::SCbranchExecz);
+            let next = if empty { graph.without_lanes(next) } else { next };
+            let told = branch.filter(|_| F::BRANCHES).map(|branch| {
                 let mut facts = facts.clone();
-                facts.branch(branch, target == Some(next));
+                facts.branch(branch, n == TAKEN);
                 facts
             });
             let facts = told.as_ref().unwrap_or(&facts);

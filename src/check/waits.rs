@@ -25,6 +25,7 @@ mod kind {
     pub const PIXEL: u8 = 1;
     pub const POSITION: u8 = 2;
     pub const PARAMETER: u8 = 8;
+    pub const LOADED_PARAMETER: u8 = 16;
 }
 
 /// The operations of a counter.
@@ -202,7 +203,7 @@ impl Flow for Outstanding {
             CountedAccess::LdsDirect => {
                 // It has read EXEC when the next instruction begins, so what may still read it is an earlier one.
                 let last = self.exp.last;
-                self.exp.issue(step.at, kind::LDS, &effects.writes);
+                self.exp.issue(step.at, kind::LOADED_PARAMETER, &effects.writes);
                 self.exp.last = last;
                 self.direct = self.direct.union(&effects.writes);
             }
@@ -287,7 +288,7 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
             );
         }
     }
-    if before.exp.kinds & !kind::LDS != 0 && effects.writes.contains(Register::EXEC) {
+    if before.exp.kinds & !kind::LOADED_PARAMETER != 0 && effects.writes.contains(Register::EXEC) {
         let last = Some(before.exp.last);
         reporter.early(
             CodeRule::ExecWhileExport,

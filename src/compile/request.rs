@@ -322,10 +322,11 @@ impl NativeOptions {
     }
 }
 
-/// The wave size of a stage if none is requested: 64 for fragments, which RDNA2 runs best so, else 32; and 64, the size
+/// The wave size of a stage if none is requested: for fragments that which the GPU runs them best in, else 32; and 64, the size
 /// announced to applications, for shaders that use subgroups.
-pub fn default_wave(stage: Stage, uses_subgroups: bool) -> WaveSize {
+pub fn default_wave(gpu: Gpu, stage: Stage, uses_subgroups: bool) -> WaveSize {
     match stage {
+        Stage::Fragment if !uses_subgroups => gpu.facts().fragment_wave,
         Stage::Fragment => WaveSize::W64,
         Stage::Vertex | Stage::Compute if uses_subgroups => WaveSize::W64,
         Stage::Vertex | Stage::Compute => WaveSize::W32,

@@ -9,6 +9,7 @@ use super::format::DataFormat;
 use super::memory::Memory;
 use super::wave::Wave;
 use dovetail_base::error::{Error, Result};
+use dovetail_base::target::FamilyFacts;
 use dovetail_isa::instruction::{BufferFields, Instruction};
 use dovetail_isa::{BufferFormat, Isa, Op, OpcodeRow, OperandKind, Scalar, Traits, Vgpr};
 
@@ -21,26 +22,25 @@ pub struct Descriptor {
     pub stride: u64,
     /// Records, or bytes.
     pub records: u64,
-    swizzle: bool,
+    /// Bytes of an element, if it is swizzled.
+    element: Option<u64>,
     word3: u32,
 }
-
-/// Bytes per element in a swizzled buffer; fixed on gfx10.
-const ELEMENT: u64 = 4;
 
 impl Descriptor {
     /// Reads the descriptor from four scalar registers.
     pub fn read(wave: &Wave, first: Scalar) -> Self {
-        Self::new([0, 1, 2, 3].map(|n| wave.sgpr(first, n)))
+        Self::new(wave.isa.facts(), [0, 1, 2, 3].map(|n| wave.sgpr(first, n)))
     }
 
     /// Decodes four dwords.
-    pub fn new([d0, d1, d2, d3]: [u32; 4]) -> Self {
+    pub fn new(facts: &FamilyFacts, [d0, d1, d2, d3]: [u32; 4]) -> Self {
+        let element = facts.swizzled_elements[d1 as usize >> 30];
         Self {
             base: u64::from(d0) | u64::from(d1 & 0xffff) << 32,
             stride: u64::from(d1 >> 16 & 0x3fff),
             records: u64::from(d2),
-            swizzle: d1 >> 31 == 1,
+            element: (element != 0).then_some(u64::from(element)),
             word3: d3,
         }
     }
@@ -64,20 +64,21 @@ impl Descriptor {
     }
 
     /// Address of a byte of a record; `None` if out of range.
-    fn address(&self, index: u64, offset: u64, soffset: u64) -> Option<u64> {
-        let place = if self.swizzle {
-            let lanes = 8 << self.field(22, 21);
-            let (block, within) = (index / lanes, index % lanes);
-            (block * self.stride + offset / ELEMENT * ELEMENT) * lanes + within * ELEMENT + offset % ELEMENT
-        } else {
-            index * self.stride + offset
+    pub fn address(&self, index: u64, offset: u64, soffset: u64) -> Option<u64> {
+        let place = match self.element {
+            Some(element) => {
+                let lanes = 8 << self.field(22, 21);
+                let (block, within) = (index / lanes, index % lanes);
+                (block * self.stride + offset / element * element) * lanes + within * element + offset % element
+            }
+            None => index * self.stride + offset,
         };
         let out = match self.field(29, 28) {
             0 => index >= self.records || offset >= self.stride,
             1 => index >= self.records,
             2 => self.records == 0,
             // The range check of a raw buffer includes the scalar offset (K).
-            _ if self.swizzle => place >= self.records,
+            _ if self.element.is_some() => place >= self.records,
             _ => place + soffset >= self.records,
         };
         (!out).then(|| (self.base + soffset + place) & 0xffff_ffff_ffff)

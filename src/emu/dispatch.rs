@@ -82,7 +82,23 @@ impl Tables {
         let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
         machine.write(table + entry, &bytes)
     }
+
+    /// Writes the descriptor of the attribute ring to the global table: swizzled for 8 lanes in elements of 16 bytes, never out
+    /// of range (PAL: `AttributeRing`). The stride is the code's to set.
+    pub fn set_attribute_ring(&self, machine: &mut Machine, address: u64) -> Result<[u32; 4]> {
+        let table = u64::from(Memory::HIGH) << 32 | u64::from(self.global);
+        let stride = 0x1234;
+        // 32_32_32_32_FLOAT, XYZW; index stride 8, rule 2.
+        let words =
+            [address as u32, (address >> 32) as u32 | stride << 16 | 3 << 30, u32::MAX, 0xfac | 63 << 12 | 2 << 28];
+        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        machine.write(table + ATTRIBUTE_RING, &bytes)?;
+        Ok(words)
+    }
 }
+
+/// Byte offset of the attribute ring's descriptor in the global table (PAL: entry 11).
+const ATTRIBUTE_RING: u64 = 0xb0;
 
 /// Sets a scalar register by number.
 pub fn set_sgpr(wave: &mut Wave, n: u8, value: u32) -> Result<()> {

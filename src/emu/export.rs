@@ -2,11 +2,23 @@
 
 use super::fixed_function::Export;
 use super::wave::{LANES, Wave};
-use dovetail_base::error::Result;
+use dovetail_base::error::{Error, Result};
+use dovetail_base::target::ParameterPath;
 use dovetail_isa::instruction::ExportFields;
+use dovetail_isa::{Counter, ExpTarget};
 
 /// Executes one export.
 pub fn execute(fields: &ExportFields, wave: &mut Wave) -> Result<()> {
+    // From the last position on, fragment waves may read the attributes.
+    let target = ExpTarget::from_number(fields.target);
+    let by_memory = wave.isa.facts().parameters == ParameterPath::Ring;
+    if by_memory && fields.done && matches!(target, Some(ExpTarget::Pos(_))) {
+        let mut open = wave.waits.outstanding().filter(|(counter, _)| *counter == Counter::Store);
+        if let Some((_, store)) = open.next() {
+            let what = format!("exports the last position, and {} at {:#x} is outstanding", store.mnemonic, store.at);
+            return Err(Error::malformed(what));
+        }
+    }
     let mut values = Box::new([[0; LANES]; 4]);
     for (i, (to, from)) in values.iter_mut().zip(fields.data).enumerate() {
         // A compressed export has two enable bits per register.

@@ -2,15 +2,19 @@
 //!
 //! On entry EXEC holds the live pixels, and all values are complete. Depth is exported first; every export has `vm`
 //! set, the last has `done`. The hardware reads an exported register some time later, so no exported register is
-//! written again. A conversion overwrites its source only if nothing else uses it.
+//! written again. A conversion overwrites its source only if nothing else uses it. GPUs without these bits take the pixels of
+//! the last export, and two colours of a blend in another way (`dual_source.rs`).
 
+use super::dual_source;
 use super::piece::{Attach, GluePiece, Recorder};
 use dovetail_abi::exports::{ColorExport, ColorExportPlan, ExportFormat, MAX_TARGETS, Packing};
 use dovetail_base::error::{Error, Result};
 use dovetail_base::kinds::NumericKind;
+use dovetail_base::target::WaveSize;
 use dovetail_isa::{ExpSources, ExpTarget, Instruction, Isa, Op, OperandKind, Src, Vgpr};
 use dovetail_metadata::interface::{ColorOutput, ComponentType, FragmentInterface, ResultSource};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// Symbol of a colour epilog.
 pub const COLOR_EXPORT_SYMBOL: &str = "color_export_shader";
@@ -22,6 +26,8 @@ pub struct ColorExportKey {
     pub depth: DepthValues,
     /// Colours in export order.
     pub colors: Vec<ColorValue>,
+    /// The last two colours are those of a blend, which lanes of a wave of this size swap.
+    pub swap: Option<WaveSize>,
     /// There is one null export, because the shader kills pixels and exports nothing else.
     pub dummy: bool,
 }
@@ -35,6 +41,8 @@ pub struct DepthValues {
     pub stencil: Option<ResultSource>,
     /// Sample mask.
     pub sample_mask: Option<ResultSource>,
+    /// Alpha, from which the hardware makes coverage, with its type.
+    pub alpha: Option<(ResultSource, ComponentType)>,
 }
 
 /// One colour.
@@ -58,7 +66,7 @@ impl ColorExportKey {
     ///
     /// # Errors
     /// Malformed: the interface says that the body writes depth, stencil or sample mask, but it does not return them.
-    pub fn new(fragment: &FragmentInterface, plan: &ColorExportPlan) -> Result<Self> {
+    pub fn new(fragment: &FragmentInterface, wave: WaveSize, plan: &ColorExportPlan) -> Result<Self> {
         let returned = |written: bool, value: Option<ResultSource>, what: &str| match (written, value) {
             (true, None) => Err(Error::malformed(format!("{what} is written but not returned"))),
             (true, value) => Ok(value),
@@ -68,18 +76,24 @@ impl ColorExportKey {
             depth: returned(fragment.writes_depth, fragment.depth, "depth")?,
             stencil: returned(fragment.writes_stencil, fragment.stencil, "the stencil reference")?,
             sample_mask: returned(fragment.writes_sample_mask, fragment.sample_mask, "the sample mask")?,
+            alpha: plan.coverage.and_then(|output| {
+                let color = fragment.colors.get(output)?;
+                Some((color.values[usize::from(ALPHA)]?, color.ty))
+            }),
         };
         let colors = plan.colors.iter().map(|export| {
             let color = fragment.colors.get(export.output);
             ColorValue::new(export, color.ok_or_else(|| Error::bug("the plan is of another shader"))?)
         });
-        Ok(Self { depth, colors: colors.collect::<Result<_>>()?, dummy: plan.dummy })
+        let swap = plan.swapped.then_some(wave);
+        Ok(Self { depth, colors: colors.collect::<Result<_>>()?, swap, dummy: plan.dummy })
     }
 
     fn registers(&self) -> impl Iterator<Item = u32> {
-        let DepthValues { depth, stencil, sample_mask } = self.depth;
+        let DepthValues { depth, stencil, sample_mask, alpha } = self.depth;
+        let alpha = alpha.map(|(source, _)| source);
         let colors = self.colors.iter().flat_map(|color| color.values);
-        [depth, stencil, sample_mask].into_iter().chain(colors).flatten().filter_map(|value| match value {
+        [depth, stencil, sample_mask, alpha].into_iter().chain(colors).flatten().filter_map(|value| match value {
             ResultSource::Vgpr(register) => Some(register),
             ResultSource::Constant(_) => None,
         })
@@ -158,11 +172,16 @@ impl<'a> Epilog<'a> {
     }
 
     fn depth(&mut self) -> Result<()> {
-        let DepthValues { depth, stencil, sample_mask } = self.key.depth;
+        let DepthValues { depth, stencil, sample_mask, alpha } = self.key.depth;
         let mut values = [None; 4];
         for (register, source) in values.iter_mut().zip([depth, stencil, sample_mask]) {
             let value = source.map(|source| self.value(source)).transpose()?;
             *register = value.map(|value| self.register(value)).transpose()?;
+        }
+        if let Some((alpha, ty)) = alpha {
+            let value = self.value(alpha)?;
+            let [wide, ..] = self.widen([Some(value), None, None, None], ty)?;
+            values[3] = wide.map(|value| self.register(value)).transpose()?;
         }
         if values.iter().any(Option::is_some) {
             self.exports.push((ExpTarget::Mrtz, ExpSources::Full(values)));
@@ -282,8 +301,36 @@ impl<'a> Epilog<'a> {
         Ok(ExpSources::Packed(pairs))
     }
 
+    /// Swaps the last two colours between lanes.
+    fn swap(&mut self, wave: WaveSize) -> Result<()> {
+        let (Some((_, second)), Some((_, first))) = (self.exports.pop(), self.exports.pop()) else { return Ok(()) };
+        let [first, second] = [first, second].map(ExpSources::registers);
+        let mut sources = [[None; 4]; 2];
+        let mut pairs = SmallVec::<[_; 4]>::new();
+        for (channel, own) in first.into_iter().zip(second).enumerate() {
+            // Both targets send the same channels.
+            let own = match own {
+                (None, None) => continue,
+                (Some(only), None) | (None, Some(only)) => [only; 2],
+                (Some(first), Some(second)) => [first, second],
+            };
+            let targets = [self.fresh()?, self.fresh()?];
+            sources[0][channel] = Some(targets[0]);
+            sources[1][channel] = Some(targets[1]);
+            pairs.push((own, targets));
+        }
+        dual_source::swap(&mut self.out, wave, &pairs)?;
+        let targets = (0..).map(ExpTarget::DualSource).zip(sources.map(ExpSources::Full));
+        self.exports.extend(targets);
+        Ok(())
+    }
+
     fn finish(self) -> Result<GluePiece> {
-        let Self { mut out, exports, .. } = self;
+        let mut this = self;
+        if let Some(wave) = this.key.swap {
+            this.swap(wave)?;
+        }
+        let Self { mut out, exports, .. } = this;
         let last = exports.len().wrapping_sub(1);
         for (i, (target, sources)) in exports.into_iter().enumerate() {
             out.push(Instruction::export(out.isa, target, sources, i == last, true)?);

@@ -1,6 +1,7 @@
-//! The fetch prolog: loads a vertex body's attributes into v4 and up, and falls through into the body.
+//! The fetch prolog: loads a vertex body's attributes into the registers above its system values, and falls through into the
+//! body.
 //!
-//! Contract (pal-abi 2.3): entry SGPRs and v0 to v3 are unchanged, all loads have completed at the end, and the prolog
+//! Contract (pal-abi 2.3): entry SGPRs and system values ([`VertexEntry`]) are unchanged, all loads have completed at the end, and the prolog
 //! may use all registers above the entry SGPRs and the fetched VGPRs. A body that waits for its attributes itself gets
 //! them while their loads are outstanding, provided that the prolog neither converts nor moves what they return.
 //!
@@ -11,11 +12,10 @@
 
 use super::divide::{Division, division};
 use super::piece::{Attach, GluePiece, Recorder};
-use dovetail_abi::fetch::{
-    FetchLoad, FetchPlan, FetchedDword, SYSTEM_VGPRS, VertexIndex, kept_sgprs, table_address_sgpr,
-};
+use dovetail_abi::fetch::{FetchLoad, FetchPlan, FetchedDword, VertexIndex, kept_sgprs, table_address_sgpr};
+use dovetail_abi::vertex_entry::VertexEntry;
 use dovetail_base::error::{Error, Result};
-use dovetail_base::target::HardwareStage;
+use dovetail_base::target::{Gpu, Stage};
 use dovetail_isa::instruction::{BufferFields, Fields};
 use dovetail_isa::{BufferFormat, CachePolicy, Counter, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr};
 use dovetail_metadata::interface::{MAX_JOINT_VGPRS, UserData};
@@ -41,8 +41,6 @@ pub struct FetchKey {
     pub address_high: bool,
 }
 
-const VERTEX_ID: Vgpr = Vgpr(0);
-const INSTANCE_ID: Vgpr = Vgpr(3);
 const DESCRIPTOR_BYTES: u32 = 16;
 const DESCRIPTOR_SGPRS: u32 = 4;
 /// Loads by the number of descriptors that they read, the longest first.
@@ -65,9 +63,16 @@ impl FetchKey {
     ///
     /// # Errors
     /// Malformed: the body lacks user data that the prolog needs.
-    pub fn new(plan: FetchPlan, user_data: &[UserData], entry_sgprs: u32, takes: BodyTakes) -> Result<Self> {
+    pub fn new(
+        target: Gpu,
+        plan: FetchPlan,
+        user_data: &[UserData],
+        entry_sgprs: u32,
+        takes: BodyTakes,
+    ) -> Result<Self> {
+        let entry = VertexEntry::of(target);
         let register = |what: UserData, wanted: bool| {
-            let found = (0u32..).zip(user_data).find(|(_, data)| **data == what).map(|(register, _)| register);
+            let found = (entry.user..).zip(user_data).find(|(_, data)| **data == what).map(|(register, _)| register);
             match found.filter(|_| wanted) {
                 None if wanted => Err(Error::malformed(format!("{what:?} is not among the user data"))),
                 register => Ok(register),
@@ -80,23 +85,28 @@ impl FetchKey {
             vertex_buffer_table: register(UserData::VertexBufferTable, loads)?,
             base_vertex: register(UserData::BaseVertex, vertex)?,
             base_instance: register(UserData::BaseInstance, instance)?,
-            entry_sgprs: if loads || takes.address_high { kept_sgprs(entry_sgprs) } else { 0 },
+            entry_sgprs: if loads || takes.address_high {
+                kept_sgprs(entry.user.saturating_add(entry_sgprs))
+            } else {
+                0
+            },
             address_high: takes.address_high && !loads,
-            awaited: takes.awaits_inputs && loads && !changes_loaded(&plan),
+            awaited: takes.awaits_inputs && loads && !changes_loaded(entry, &plan),
             plan,
         })
     }
 }
 
-pub(super) fn emit(isa: &'static Isa, key: &FetchKey) -> Result<GluePiece> {
-    let mut prolog = Prolog::new(isa, key)?;
+pub(super) fn emit(target: Gpu, key: &FetchKey) -> Result<GluePiece> {
+    let mut prolog = Prolog::new(target, key)?;
     prolog.fetch()?;
     prolog.settle()?;
-    prolog.out.finish(HardwareStage::Vs.entry_symbol(), Attach::Before)
+    prolog.out.finish(target.hardware_stage(Stage::Vertex).entry_symbol(), Attach::Before)
 }
 
 struct Prolog<'a> {
     key: &'a FetchKey,
+    entry: &'static VertexEntry,
     out: Recorder,
     /// Next free VGPR above the fetched ones.
     next_vgpr: u32,
@@ -107,10 +117,12 @@ struct Prolog<'a> {
 }
 
 impl<'a> Prolog<'a> {
-    fn new(isa: &'static Isa, key: &'a FetchKey) -> Result<Self> {
+    fn new(target: Gpu, key: &'a FetchKey) -> Result<Self> {
+        let isa = Isa::of(target);
+        let entry = VertexEntry::of(target);
         let fetched = u32::try_from(key.plan.dwords.len()).ok().filter(|count| *count <= MAX_JOINT_VGPRS);
-        let next_vgpr = SYSTEM_VGPRS + fetched.ok_or_else(|| Error::malformed("too many vertex inputs"))?;
-        Ok(Self { key, out: Recorder::new(isa), next_vgpr, indices: SmallVec::new(), loaded: SmallVec::new() })
+        let next_vgpr = entry.fetched + fetched.ok_or_else(|| Error::malformed("too many vertex inputs"))?;
+        Ok(Self { key, entry, out: Recorder::new(isa), next_vgpr, indices: SmallVec::new(), loaded: SmallVec::new() })
     }
 
     fn fetch(&mut self) -> Result<()> {
@@ -209,13 +221,15 @@ impl<'a> Prolog<'a> {
         match index {
             VertexIndex::Vertex => {
                 let base = self.user(self.key.base_vertex)?;
-                self.out.vector2(Op::VAddNcU32, register, base, VERTEX_ID);
+                self.out.vector2(Op::VAddNcU32, register, base, Vgpr(self.entry.vertex_id));
             }
             VertexIndex::Instance { divisor } => {
                 let base = self.user(self.key.base_instance)?;
                 match division(divisor) {
                     None => self.out.mov(register, base),
-                    Some(Division::Shift(0)) => self.out.vector2(Op::VAddNcU32, register, base, INSTANCE_ID),
+                    Some(Division::Shift(0)) => {
+                        self.out.vector2(Op::VAddNcU32, register, base, Vgpr(self.entry.instance_id))
+                    }
                     Some(by) => {
                         self.divide(register, by)?;
                         self.out.vector2(Op::VAddNcU32, register, base, register);
@@ -234,17 +248,17 @@ impl<'a> Prolog<'a> {
         };
         match by {
             Division::Shift(amount) => {
-                self.out.vector2(Op::VLshrrevB32, register, Src::from_bits(amount), INSTANCE_ID);
+                self.out.vector2(Op::VLshrrevB32, register, Src::from_bits(amount), Vgpr(self.entry.instance_id));
             }
             Division::Multiply { multiplier, shift: amount } => {
                 let multiplier = Src::from_bits(multiplier);
-                self.out.vector2(Op::VMulHiU32, register, multiplier, INSTANCE_ID);
+                self.out.vector2(Op::VMulHiU32, register, multiplier, Vgpr(self.entry.instance_id));
                 shift(&mut self.out, amount);
             }
             Division::MultiplyAdd { multiplier, shift: amount } => {
                 let high = self.temporary(1)?;
-                self.out.vector2(Op::VMulHiU32, high, Src::from_bits(multiplier), INSTANCE_ID);
-                self.out.vector2(Op::VSubNcU32, register, INSTANCE_ID, high);
+                self.out.vector2(Op::VMulHiU32, high, Src::from_bits(multiplier), Vgpr(self.entry.instance_id));
+                self.out.vector2(Op::VSubNcU32, register, Vgpr(self.entry.instance_id), high);
                 shift(&mut self.out, 1);
                 self.out.vector2(Op::VAddNcU32, register, register, high);
                 shift(&mut self.out, amount);
@@ -257,7 +271,7 @@ impl<'a> Prolog<'a> {
     /// otherwise temporaries.
     fn place_loads(&mut self) -> Result<()> {
         for (number, load) in (0u32..).zip(&self.key.plan.loads) {
-            let data = match in_place(&self.key.plan, number, load) {
+            let data = match in_place(self.entry.fetched, &self.key.plan, number, load) {
                 Some(first) => self.out.vgpr(first)?,
                 None => self.temporary(data_registers(load))?,
             };
@@ -312,7 +326,8 @@ impl<'a> Prolog<'a> {
     fn settle(&mut self) -> Result<()> {
         let plan = &self.key.plan;
         for (number, dword) in plan.dwords.iter().enumerate().rev() {
-            let register = self.out.vgpr(u32::try_from(number).unwrap_or(u32::MAX).saturating_add(SYSTEM_VGPRS))?;
+            let register =
+                self.out.vgpr(u32::try_from(number).unwrap_or(u32::MAX).saturating_add(self.entry.fetched))?;
             let (load, component, bits) = match *dword {
                 FetchedDword::Constant(bits) => {
                     self.out.mov(register, Src::from_bits(bits));
@@ -344,8 +359,8 @@ impl<'a> Prolog<'a> {
 }
 
 /// The first of the fetched registers that a load fills with its channels in order; `None` if it fills others.
-fn in_place(plan: &FetchPlan, number: u32, load: &FetchLoad) -> Option<u32> {
-    let uses = (SYSTEM_VGPRS..).zip(&plan.dwords).filter_map(|(register, dword)| match dword {
+fn in_place(first: u32, plan: &FetchPlan, number: u32, load: &FetchLoad) -> Option<u32> {
+    let uses = (first..).zip(&plan.dwords).filter_map(|(register, dword)| match dword {
         FetchedDword::Loaded { load, component, .. } if *load == number => Some((register, *component)),
         _ => None,
     });
@@ -355,8 +370,10 @@ fn in_place(plan: &FetchPlan, number: u32, load: &FetchLoad) -> Option<u32> {
 }
 
 /// Whether the prolog changes or moves loaded values, or loads anything into registers that the body does not know of.
-fn changes_loaded(plan: &FetchPlan) -> bool {
-    let moved = (0u32..).zip(&plan.loads).any(|(number, load)| load.half || in_place(plan, number, load).is_none());
+fn changes_loaded(entry: &VertexEntry, plan: &FetchPlan) -> bool {
+    let moved = (0u32..)
+        .zip(&plan.loads)
+        .any(|(number, load)| load.half || in_place(entry.fetched, plan, number, load).is_none());
     moved || plan.dwords.iter().any(|dword| matches!(dword, FetchedDword::Loaded { bits, .. } if *bits < 32))
 }
 

@@ -278,7 +278,7 @@ fn check(name: &str, input: &VertexInput, binding: &VertexBinding, offset: u32) 
     let user_data = [UserData::GlobalTable, UserData::VertexBufferTable, UserData::BaseVertex, UserData::BaseInstance];
     for awaits_inputs in [false, true] {
         let takes = BodyTakes { awaits_inputs, address_high: awaits_inputs };
-        let key = FetchKey::new(plan.clone(), &user_data, 5, takes).expect(&what);
+        let key = FetchKey::new(Gpu::Gfx1030, plan.clone(), &user_data, 5, takes).expect(&what);
         check_key(&what, key, input, binding, offset);
     }
 }

@@ -169,7 +169,7 @@ proptest! {
     ) {
         let colors = (0u8..).zip(colors);
         let colors = colors.map(|(target, color)| ColorValue { target, ..color }).collect();
-        let key = ColorExportKey { depth: DepthValues { depth, stencil, sample_mask }, colors, dummy: false };
+        let key = ColorExportKey { depth: DepthValues { depth, stencil, sample_mask, alpha: None }, colors, swap: None, dummy: false };
         let piece = PieceKey::ColorExport(key.clone());
         let lane = Lane::run(&emit(&GlueKey { target: Gpu::Gfx1030, piece }).expect("emits"), true);
         let mut wanted: Vec<Export> = Vec::new();

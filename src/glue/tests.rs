@@ -175,8 +175,10 @@ fn case_plan(case: Case) -> Result<Planned> {
     let mut keys = vec![fetch_key(&vertex, &case.vertex)?];
     let interface = |stage: &StageInterface| stage.kind.fragment().map_or(Vec::new(), |f| f.inputs.clone());
     let last = vertex.kind.pre_rasterization().expect("a vertex stage");
-    let params = ParamPlan::new(&fragment.as_ref().map_or(Vec::new(), interface), &ParamVectors::new(&last.params)?)?;
-    keys.push(param_export_key(vertex.target, &params));
+    let vectors = ParamVectors::new(&last.params)?;
+    let params =
+        ParamPlan::new(vertex.target.facts().parameters, &fragment.as_ref().map_or(Vec::new(), interface), &vectors)?;
+    keys.push(param_export_key(&vertex, &vectors, &params));
     let formats = match &fragment {
         Some(fragment) => {
             let (formats, key) = color_export_key(fragment, &case.color)?;
@@ -193,11 +195,16 @@ fn case_plan(case: Case) -> Result<Planned> {
 
 /// The instructions of a piece.
 pub(super) fn instructions(code: &[u8]) -> Vec<Instruction> {
+    instructions_of(Isa::of(Gpu::Gfx1030), code)
+}
+
+/// The instructions of a piece for another GPU.
+pub(super) fn instructions_of(isa: &'static Isa, code: &[u8]) -> Vec<Instruction> {
     let dwords: Vec<u32> = code.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
     let mut rest = dwords.as_slice();
     let mut insts = Vec::new();
     while !rest.is_empty() {
-        let inst = isa::disassemble(Isa::of(Gpu::Gfx1030), rest).expect("our own code");
+        let inst = isa::disassemble(isa, rest).expect("our own code");
         insts.push(inst);
         rest = &rest[usize::from(inst.dwords())..];
     }
@@ -397,8 +404,8 @@ proptest::proptest! {
         let (vgpr, constant) = (ResultSource::Vgpr, ResultSource::Constant);
         let ty = ComponentType { kind: dovetail_base::kinds::NumericKind::Sint, bits: target };
         let colors = vec![ColorValue { target, format, ty, values: [Some(vgpr(a)), Some(vgpr(b)), Some(constant(c)), Some(vgpr(e))] }];
-        let depth = DepthValues { depth: Some(vgpr(d)), stencil: Some(constant(b)), sample_mask: None };
-        let color = ColorExportKey { depth, colors, dummy: false };
+        let depth = DepthValues { depth: Some(vgpr(d)), stencil: Some(constant(b)), sample_mask: None, alpha: None };
+        let color = ColorExportKey { depth, colors, swap: None, dummy: false };
         for piece in [PieceKey::Fetch(fetch), PieceKey::ParamExport(params), PieceKey::ColorExport(color)] {
             if let Err(e) = emit(&GlueKey { target: Gpu::Gfx1030, piece }) {
                 proptest::prop_assert!(matches!(e.kind(), dovetail_base::error::ErrorKind::Malformed(_)), "{}", e);

@@ -105,11 +105,14 @@ impl Instruction {
     /// A bug of the caller: the target does not exist.
     pub fn export(isa: &'static Isa, target: ExpTarget, sources: ExpSources, done: bool, vm: bool) -> Result<Self> {
         let number = target.number().ok_or_else(|| Error::bug(format!("no export target {target}")))?;
+        let facts = isa.facts();
         let (list, width, compr) = match sources {
             ExpSources::Full(list) => (list, 1, false),
             // Each dword holds two channels.
-            ExpSources::Packed([a, b]) => ([a, b, None, None], 2, true),
+            ExpSources::Packed([a, b]) if facts.compressed_exports => ([a, b, None, None], 2, true),
+            ExpSources::Packed([a, b]) => ([a, b, None, None], 1, false),
         };
+        let vm = vm && facts.valid_mask_bit;
         let mask = (1u8 << width) - 1;
         let enabled = (0u8..4).zip(list).filter(|(_, v)| v.is_some()).fold(0, |all, (i, _)| all | mask << (width * i));
         let data = list.map(|v| v.unwrap_or(Vgpr(0)));

@@ -76,6 +76,16 @@ pub enum ExpSources {
     Packed([Option<Vgpr>; 2]),
 }
 
+impl ExpSources {
+    /// The registers that are read, in order.
+    pub fn registers(self) -> [Option<Vgpr>; 4] {
+        match self {
+            Self::Full(list) => list,
+            Self::Packed([a, b]) => [a, b, None, None],
+        }
+    }
+}
+
 impl ExportFields {
     /// Sources of the export.
     pub fn sources(&self) -> ExpSources {

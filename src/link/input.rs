@@ -294,9 +294,10 @@ impl Object {
     }
 }
 
-/// Whether a part can run as a primitive shader: no wave of vertices has the primitive id.
+/// Whether a part for the hardware VS stage can run as a primitive shader: no wave of vertices has the primitive id.
 fn can_be_ngg(interface: &StageInterface) -> bool {
-    interface.kind.vertex().is_some_and(|vertex| !vertex.uses_primitive_id)
+    let own = interface.hardware_stage().runs_primitives();
+    !own && interface.kind.vertex().is_some_and(|vertex| !vertex.uses_primitive_id)
 }
 
 /// The hash of a part that its pipelines' metadata carries; [`mod@super::pipeline_hash`] says why it need not be strong.

@@ -207,6 +207,7 @@ impl Job<'_> {
             stages: &stages,
             controls: matched.map(|matched| &matched.controls),
             slots: matched.map_or(0, |matched| matched.slots),
+            primitive_slots: matched.map_or(0, |matched| matched.primitive_slots),
             spill_threshold: unit.stages().filter_map(|stage| stage.ready.spilled).min(),
         };
         finalize(&facts, notes)?;

@@ -8,7 +8,7 @@ use dovetail_abi::content_id::ContentId;
 use dovetail_abi::params::{ParamPlan, ParamVectors};
 use dovetail_base::error::{Error, FullCompile, Result};
 use dovetail_base::near_table::{NearTable, Tag};
-use dovetail_base::target::Family;
+use dovetail_base::target::Gpu;
 use dovetail_glue::GluePiece;
 use dovetail_metadata::final_registers::AttributeControls;
 use dovetail_metadata::interface::{FragmentInput, ParamConstant, PreRasterizationInterface, StageInterface};
@@ -52,6 +52,8 @@ pub(super) struct Match {
     pub controls: AttributeControls,
     /// Number of parameter slots exported.
     pub slots: u32,
+    /// Number of parameter slots of the primitive.
+    pub primitive_slots: u32,
     /// The parameter epilog, if the vertex part needs one.
     pub epilog: Option<GluePiece>,
 }
@@ -63,7 +65,7 @@ impl Match {
     /// Needs a full compile: a stage was compiled for another partner, or a vertex body compiled on its own cannot export
     /// what is read.
     pub(super) fn new(
-        family: Family,
+        gpu: Gpu,
         last: &PreRasterizationInterface,
         params: &ParamVectors,
         fragment: Option<&StageInterface>,
@@ -71,9 +73,10 @@ impl Match {
     ) -> Result<Self> {
         let (inputs, constants) = reads(fragment);
         check_partners(last, inputs, constants)?;
-        let plan = ParamPlan::new(inputs, params)?;
-        let controls = AttributeControls::new(family, &plan.control_words())?;
-        Ok(Self { controls, slots: plan.slots, epilog: epilog(&plan)? })
+        let plan = ParamPlan::new(gpu.facts().parameters, inputs, params)?;
+        let controls = AttributeControls::new(gpu.family(), &plan.control_words())?;
+        let primitive_slots = u32::from(plan.primitive_id.is_some());
+        Ok(Self { controls, slots: plan.slots, primitive_slots, epilog: epilog(&plan)? })
     }
 }
 

@@ -1,8 +1,9 @@
 //! The fragment stage of a pipeline without a fragment shader: a piece of glue as an [`Object`].
 
 use super::input::Object;
+use dovetail_abi::user_data::{self, UserSgprs};
 use dovetail_base::error::Result;
-use dovetail_base::target::{Gpu, Stage, WaveSize};
+use dovetail_base::target::{Gpu, HardwareStage, Stage, WaveSize};
 use dovetail_glue::GluePiece;
 use dovetail_metadata::interface::{ExportedFormats, FragmentInterface, StageInterface, StageKind, UserData};
 use dovetail_metadata::notes::{MetadataFields, Notes};
@@ -21,6 +22,8 @@ pub(super) fn null_fragment(target: Gpu, wave: WaveSize, piece: &GluePiece) -> R
     // One pair of barycentrics: without one the hardware starts no pixel wave.
     words.set(SPI_PS_INPUT_ENA, 1)?;
     words.set(SPI_PS_INPUT_ADDR, 1)?;
+    let mut user_data = UserSgprs::from_slice(&[UserData::GlobalTable]);
+    user_data::pad(&mut user_data, target.facts().least_user_sgprs(HardwareStage::Ps, wave));
     let interface = StageInterface {
         target,
         stage: Stage::Fragment,
@@ -28,9 +31,9 @@ pub(super) fn null_fragment(target: Gpu, wave: WaveSize, piece: &GluePiece) -> R
         entry_point: String::new(),
         prolog: false,
         epilog: false,
-        user_data: vec![UserData::GlobalTable],
         // The user data, and the primitive mask.
-        entry_sgprs: 2,
+        entry_sgprs: user_data.len() as u32 + 1,
+        user_data: user_data.to_vec(),
         resources: Vec::new(),
         push_constant_bytes: 0,
         spill_threshold: None,

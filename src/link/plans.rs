@@ -91,12 +91,13 @@ impl<'a> Joints<'a> {
     /// The match of a vertex part with a fragment part, or with none.
     pub(super) fn matched(self, vertex: &'a Object, fragment: Option<&Object>) -> Result<Held<'a, Match>> {
         let StageInterface { target, epilog, kind, .. } = &vertex.interface;
+        let key = |plan: &ParamPlan| glue::param_export_key(&vertex.interface, &vertex.params, plan);
         let last = kind.pre_rasterization().ok_or_else(|| Error::bug("a match of no vertex part"))?;
         let piece = |plan: &ParamPlan| {
-            let piece = epilog.then(|| self.piece(&glue::param_export_key(*target, plan)).at(|| "vertex stage"));
+            let piece = epilog.then(|| self.piece(&key(plan)).at(|| "vertex stage"));
             piece.transpose().map(|piece| piece.map(Arc::unwrap_or_clone))
         };
-        let make = || Match::new(target.family(), last, &vertex.params, fragment.map(|f| &f.interface), piece);
+        let make = || Match::new(*target, last, &vertex.params, fragment.map(|f| &f.interface), piece);
         match self.plans {
             Some(plans) => {
                 let reads = fragment.map_or_else(ReadsId::none, Object::reads);

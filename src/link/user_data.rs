@@ -33,7 +33,8 @@ pub(super) fn check(interface: &StageInterface) -> Result<()> {
             UserData::WorkgroupCountHigh => before(i) == Some(UserData::WorkgroupCountLow),
             _ => true,
         };
-        if !in_place || data.iter().take(i).any(|&other| other == what) {
+        let twice = what != UserData::Unused && data.iter().take(i).any(|&other| other == what);
+        if !in_place || twice {
             return Err(Error::malformed(format!("user-data SGPR {i} cannot be {what:?}")));
         }
     }
@@ -57,7 +58,7 @@ pub(super) fn map(interface: &StageInterface, layout: &ResolvedLayout, to: &mut 
 fn number(what: UserData, layout: &ResolvedLayout) -> Result<Option<u32>> {
     Ok(Some(match what {
         UserData::GlobalTable => pal::GLOBAL_TABLE,
-        UserData::PerShaderTable | UserData::WorkgroupCountHigh => return Ok(None),
+        UserData::PerShaderTable | UserData::WorkgroupCountHigh | UserData::Unused => return Ok(None),
         UserData::DescriptorSet(set) => layout
             .set_pointer(set)
             .ok_or_else(|| Error::malformed(format!("descriptor set {set} is used, and not in the layout")))?,

@@ -27,6 +27,8 @@ pub struct PipelineFacts<'a> {
     pub controls: Option<&'a AttributeControls>,
     /// Highest parameter slot that the vertex shader exports, plus 1.
     pub slots: u32,
+    /// Number of parameter slots of primitives, after those of vertices.
+    pub primitive_slots: u32,
     /// Lowest root dword that relocations make a shader read through the spill table.
     pub spill_threshold: Option<u32>,
 }

@@ -17,7 +17,7 @@ use super::registers::*;
 use super::schema::MetadataKey;
 use dovetail_base::error::{Error, FullCompile, Result};
 use dovetail_base::kinds::DepthMode;
-use dovetail_base::target::HardwareStage;
+use dovetail_base::target::{HardwareStage, ParameterPath};
 use dovetail_state::ColorState;
 
 /// `SPI_SHADER_POS_FORMAT` of one vector.
@@ -30,6 +30,9 @@ const SAMPLE_COVERAGE_ENA: u32 = 1 << 14;
 /// `DB_SHADER_CONTROL.Z_ORDER`.
 const LATE_Z: u32 = 0;
 const EARLY_Z_THEN_LATE_Z: u32 = 1;
+
+/// `GS_VGPR_COMP_CNT` with the primitive id, in v2.
+const PRIMITIVE_ID: u32 = 2;
 
 /// Number of `SPI_PS_INPUT_CNTL` words.
 const MAX_ATTRIBUTES: usize = 32;
@@ -55,9 +58,9 @@ pub(super) fn vertex_part(
     words.set_field(vgt_shader_stages_en::MAX_PRIMGRP_IN_WAVE, 2)?;
     words.set(VGT_PRIMITIVEID_EN, u32::from(vertex.uses_primitive_id))?;
     words.set(VGT_REUSE_OFF, u32::from(positions.viewport_index))?;
-    words.set(VGT_STRMOUT_CONFIG, 0)?;
-    words.set(VGT_STRMOUT_BUFFER_CONFIG, 0)?;
-    words.set_field(ia_multi_vgt_param::PRIMGROUP_SIZE, 127)?;
+    words.set_known(VGT_STRMOUT_CONFIG, 0)?;
+    words.set_known(VGT_STRMOUT_BUFFER_CONFIG, 0)?;
+    words.set_known_field(ia_multi_vgt_param::PRIMGROUP_SIZE, 127)?;
     words.reserve(SPI_VS_OUT_CONFIG)?;
     words.set(PA_STEREO_CNTL, 0)?;
     words.set_field(pa_stereo_cntl::STEREO_MODE, STATE_STEREO_X)?;
@@ -106,7 +109,12 @@ pub(super) fn pre_rasterization(
         return Err(Error::malformed(format!("{slots} parameter slots")));
     }
     let count = spi_vs_out_config::VS_EXPORT_COUNT.put(family, 0, slots.saturating_sub(1))?;
-    words.set(SPI_VS_OUT_CONFIG, spi_vs_out_config::NO_PC_EXPORT.put(family, count, u32::from(slots == 0))?)?;
+    let none = u32::from(slots == 0 && facts.primitive_slots == 0);
+    words.set(SPI_VS_OUT_CONFIG, spi_vs_out_config::NO_PC_EXPORT.put(family, count, none)?)?;
+    if facts.primitive_slots > 0 {
+        words.set_field(spi_vs_out_config::PRIM_EXPORT_COUNT, facts.primitive_slots)?;
+        words.set_field(rsrc1_gs::GS_VGPR_COMP_CNT, PRIMITIVE_ID)?;
+    }
     let raster = &facts.state.raster;
     if u32::from(raster.clip_plane_mask) > pa_cl_clip_cntl::UCP_ENA.max(family) {
         return Err(Error::malformed(format!("clip plane mask {:#x}: there are six planes", raster.clip_plane_mask)));
@@ -201,6 +209,11 @@ pub(super) fn fragment_part(part: &mut Notes, interface: &StageInterface, fragme
     let attributes = fragment.inputs.len().min(MAX_ATTRIBUTES) as u32;
     (0..attributes.max(1)).try_for_each(|n| words.reserve(SPI_PS_INPUT_CNTL.nth(n)))?;
     words.set_field(spi_ps_in_control::NUM_INTERP, attributes)?;
+    if interface.target.facts().parameters == ParameterPath::Ring {
+        // They are counted above too (PAL).
+        let of_primitives = fragment.inputs.iter().filter(|input| input.semantic == Semantic::PrimitiveId).count();
+        words.set_field(spi_ps_in_control::NUM_PRIM_INTERP, of_primitives as u32)?;
+    }
     if fragment.inputs.iter().any(|input| input.semantic == Semantic::PointCoord) {
         // Sprite coordinates: S, T, 0, 1.
         for (field, value) in [

@@ -31,9 +31,9 @@ pub struct StageInterface {
     pub prolog: bool,
     /// Whether the body returns values and falls through into an epilog.
     pub epilog: bool,
-    /// The content of each user-data SGPR, from s0.
+    /// The content of each user-data SGPR, from the first of the hardware stage on.
     pub user_data: Vec<UserData>,
-    /// SGPRs that the hardware always loads at entry: user data, then system values. With RSRC2.SCRATCH_EN it loads one
+    /// SGPRs that the hardware always loads at entry, from that of the first user data on: user data, then system values. With RSRC2.SCRATCH_EN it loads one
     /// more, the scratch wave offset; a prolog may use those above.
     pub entry_sgprs: u32,
     /// Resource bindings used, sorted by set and binding.
@@ -187,6 +187,8 @@ pub enum Semantic {
     PrimitiveId,
     /// Point sprite coordinate; made by the rasterizer.
     PointCoord,
+    /// A position vector, which a body returns where the epilog exports it.
+    Position(u8),
 }
 
 /// One component of a vertex parameter.
@@ -423,12 +425,14 @@ pub enum UserData {
     WorkgroupCountLow,
     /// High half of the pointer to the grid size; directly after the low half.
     WorkgroupCountHigh,
+    /// Nothing: the stage has more SGPRs than it reads.
+    Unused,
 }
 
 impl UserData {
     /// Whether PAL has a number for this content. PAL leaves the slot of the reserved table empty, and writes the high
     /// half of a pointer together with the low half.
     pub fn has_number(self) -> bool {
-        !matches!(self, Self::PerShaderTable | Self::WorkgroupCountHigh)
+        !matches!(self, Self::PerShaderTable | Self::WorkgroupCountHigh | Self::Unused)
     }
 }

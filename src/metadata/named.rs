@@ -25,6 +25,13 @@ pub enum MetadataVersion {
     Named,
 }
 
+impl MetadataVersion {
+    /// The version that drivers of a GPU expect.
+    pub const fn usual(gpu: Gpu) -> Self {
+        if gpu.facts().named_metadata { Self::Named } else { Self::Registers }
+    }
+}
+
 /// Major and minor version of this form.
 pub const VERSION: (u32, u32) = (3, 0);
 

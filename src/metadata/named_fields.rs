@@ -46,6 +46,7 @@ const ENABLES: &[NamedField] = &[
     (".vs_stage_en", vgt_shader_stages_en::VS_EN),
     (".primgen_en", vgt_shader_stages_en::PRIMGEN_EN),
     (".max_primgroup_in_wave", vgt_shader_stages_en::MAX_PRIMGRP_IN_WAVE),
+    (".primgen_passthru_no_msg", vgt_shader_stages_en::PRIMGEN_PASSTHRU_NO_MSG),
     (".primgen_passthru_en", vgt_shader_stages_en::PRIMGEN_PASSTHRU_EN),
 ];
 
@@ -275,6 +276,7 @@ pub(super) const ATTRIBUTE: &[NamedField] = &[
     (".default_val", spi_ps_input_cntl::DEFAULT_VAL),
     (".flat_shade", spi_ps_input_cntl::FLAT_SHADE),
     (".rotate_pc_ptr", spi_ps_input_cntl::ROTATE_PC_PTR),
+    (".prim_attr", spi_ps_input_cntl::PRIM_ATTR),
     (".pt_sprite_tex", spi_ps_input_cntl::PT_SPRITE_TEX),
     (".fp16_interp_mode", spi_ps_input_cntl::FP16_INTERP_MODE),
     (".attr0_valid", spi_ps_input_cntl::ATTR0_VALID),

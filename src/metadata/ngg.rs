@@ -1,4 +1,4 @@
-//! A vertex part as a primitive shader (NGG), pass-through: the registers of the hardware GS stage for a part that was
+//! A vertex part as a primitive shader (NGG), pass-through: the registers of the hardware GS stage, also for a part that was
 //! compiled for the hardware VS stage. A prologue (`glue/ngg.rs`) makes the one's waves look like the other's.
 //!
 //! Values as LLPC and Mesa write them for a vertex shader without a geometry shader (pal-abi 11).
@@ -62,6 +62,8 @@ pub(super) fn registers(words: &mut RegisterWords, interface: &StageInterface, v
         (vgt_shader_stages_en::ES_EN, ES_STAGE_REAL),
         (vgt_shader_stages_en::PRIMGEN_EN, 1),
         (vgt_shader_stages_en::PRIMGEN_PASSTHRU_EN, 1),
+        // Where there is this field, nobody has to ask for room.
+        (vgt_shader_stages_en::PRIMGEN_PASSTHRU_NO_MSG, 1),
         (vgt_gs_mode::MODE, GS_SCENARIO_G),
         (vgt_gs_mode::GS_WRITE_OPTIMIZE, 1),
         (vgt_gs_onchip_cntl::ES_VERTS_PER_SUBGRP, GROUP),
@@ -75,12 +77,12 @@ pub(super) fn registers(words: &mut RegisterWords, interface: &StageInterface, v
         (vgt_gs_instance_cnt::ENABLE, 0),
         (spi_shader_idx_format::IDX0_EXPORT_FORMAT, ONE_COMPONENT),
     ] {
-        words.set_field(field, value)?;
+        words.set_known_field(field, value)?;
     }
     words.reserve(VGT_GS_OUT_PRIM_TYPE)
 }
 
 /// Whether the hardware loads the instance id: the body reads it, or a prolog may.
 pub fn has_instance_id(interface: &StageInterface, vertex: &VertexInterface) -> bool {
-    vgpr_comp_cnt(interface, vertex.vgpr_comp_cnt) == rsrc1_vs::VGPR_COMP_CNT.max(interface.target.family())
+    vgpr_comp_cnt(interface, vertex.vgpr_comp_cnt) == INSTANCE_ID
 }

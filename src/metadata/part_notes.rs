@@ -7,7 +7,7 @@ use super::graphics;
 use super::interface::{ComputeInterface, StageInterface, StageKind};
 use super::ngg;
 use super::notes::Notes;
-use super::registers::{COMPUTE_NUM_THREAD, StageRegisters, compute_num_thread, compute_pgm_rsrc2, rsrc1_vs};
+use super::registers::{COMPUTE_NUM_THREAD, StageRegisters, compute_num_thread, compute_pgm_rsrc2};
 use super::schema::MetadataKey;
 use super::stage_text::{Counts, StageText};
 use dovetail_base::error::{Error, Result};
@@ -158,8 +158,10 @@ fn entry_vgprs(hardware: HardwareStage, interface: &StageInterface) -> u32 {
     }
 }
 
+/// Highest VGPR_COMP_CNT of the hardware VS stage: with the instance id.
+const MOST_VGPR_COMP_CNT: u32 = 3;
+
 /// VGPR_COMP_CNT: a prolog may need the instance id even if the body does not.
 pub(super) fn vgpr_comp_cnt(interface: &StageInterface, body: u32) -> u32 {
-    let all = rsrc1_vs::VGPR_COMP_CNT.max(interface.target.family());
-    if interface.prolog { all } else { body.min(all) }
+    if interface.prolog { MOST_VGPR_COMP_CNT } else { body.min(MOST_VGPR_COMP_CNT) }
 }

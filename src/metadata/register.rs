@@ -45,6 +45,21 @@ pub(super) const fn by_family(numbers: &[Option<u16>]) -> [Option<u16>; Family::
     all
 }
 
+/// The places of a field in those families that have its register.
+pub(super) const fn placed(
+    mut places: [Option<FieldPlace>; Family::COUNT],
+    numbers: &[Option<u16>],
+) -> [Option<FieldPlace>; Family::COUNT] {
+    let (numbers, mut family) = (by_family(numbers), 0);
+    while family < Family::COUNT {
+        if numbers[family].is_none() {
+            places[family] = None;
+        }
+        family += 1;
+    }
+    places
+}
+
 /// By place: the row in the table.
 static ROWS: [&RegisterInfo; COUNT] = {
     let mut rows = [&TABLE[0]; COUNT];

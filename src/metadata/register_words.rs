@@ -59,6 +59,22 @@ impl RegisterWords {
         self.set(register, self.get(register).unwrap_or(0))
     }
 
+    /// Sets a whole word, if the family has the register.
+    ///
+    /// # Errors
+    /// None.
+    pub(super) fn set_known(&mut self, register: HardwareRegister, word: u32) -> Result<()> {
+        if register.number(self.family).is_some() { self.set(register, word) } else { Ok(()) }
+    }
+
+    /// Sets one field, if the family has it.
+    ///
+    /// # Errors
+    /// A bug: the value does not fit.
+    pub(super) fn set_known_field(&mut self, field: Field, value: u32) -> Result<()> {
+        if field.exists(self.family) { self.set_field(field, value) } else { Ok(()) }
+    }
+
     /// Sets one field; an absent word counts as 0.
     ///
     /// # Errors

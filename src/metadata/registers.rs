@@ -11,7 +11,7 @@
 //! register is a row; a new family is a column in the brackets of all rows, and in those of the fields that it has elsewhere.
 
 pub use super::register::{Field, HardwareRegister, RegisterInfo};
-use super::register::{by_family, first_place};
+use super::register::{by_family, first_place, placed};
 pub use super::register_words::RegisterWords;
 use super::schema::{MergeRule, Owner};
 use dovetail_base::error::{Error, Result};
@@ -59,8 +59,10 @@ macro_rules! registers {
             #[allow(missing_docs, reason = "the names are the hardware's own")]
             pub mod $module {
                 use super::Field;
+                #[allow(dead_code, reason = "some ranges have no fields")]
+                const NUMBERS: &[Option<u16>] = &[$(number!($number)),*];
                 $(pub const $field: Field =
-                    Field::new(super::$name, stringify!($field), places!($low $($width)?));)*
+                    Field::new(super::$name, stringify!($field), super::placed(places!($low $($width)?), NUMBERS));)*
                 pub(super) const FIELDS: &[Field] = &[$($field),*];
             }
         )*
@@ -78,6 +80,8 @@ macro_rules! registers {
 }
 
 // Owner `Code`: the code generator writes it, and the link adds fields. `Link`: only the link writes it.
+//
+// There is no VGT_GS_ONCHIP_CNTL from gfx11 on, but PAL takes the sizes of groups from it (`InitGeCntl`).
 registers! {
     spi_shader_pgm_chksum_ps SPI_SHADER_PGM_CHKSUM_PS [0x2C06] Link Same { ALL 0 32 }
     rsrc1_ps SPI_SHADER_PGM_RSRC1_PS [0x2C0A] Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1
@@ -95,10 +99,10 @@ registers! {
         OC_LDS_EN 7 1 SO_EN 12 1 EXCP_EN 13 9 USER_SGPR_MSB 27 1 SHARED_VGPR_CNT 28 4 }
     user_data_vs SPI_SHADER_USER_DATA_VS [0x2C4C, 0x2C4C, -] * 32 Link Same {}
     spi_shader_pgm_chksum_gs SPI_SHADER_PGM_CHKSUM_GS [0x2C80] Link Same { ALL 0 32 }
-    rsrc1_gs SPI_SHADER_PGM_RSRC1_GS [0x2C8A] Link Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1
+    rsrc1_gs SPI_SHADER_PGM_RSRC1_GS [0x2C8A] Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1
         IEEE_MODE 23 1 CU_GROUP_ENABLE 24 1 MEM_ORDERED 25 1 FWD_PROGRESS 26 1 WGP_MODE 27 1 GS_VGPR_COMP_CNT 29 2
         FP16_OVFL 31 1 }
-    rsrc2_gs SPI_SHADER_PGM_RSRC2_GS [0x2C8B] Link Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1 EXCP_EN 7 9
+    rsrc2_gs SPI_SHADER_PGM_RSRC2_GS [0x2C8B] Code Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1 EXCP_EN 7 9
         ES_VGPR_COMP_CNT 16 2 OC_LDS_EN 18 1 LDS_SIZE 19 8 USER_SGPR_MSB 27 1 SHARED_VGPR_CNT 28 4 }
     user_data_gs SPI_SHADER_USER_DATA_GS [0x2C8C] * 32 Link Same {}
     compute_dispatch_initiator COMPUTE_DISPATCH_INITIATOR [0x2E00] Code Same { CS_W32_EN 15 1 }
@@ -114,7 +118,7 @@ registers! {
     compute_user_data COMPUTE_USER_DATA [0x2E40] * 16 Link Same {}
     cb_shader_mask CB_SHADER_MASK [0xA08F] Link Same { ALL 0 32 }
     spi_ps_input_cntl SPI_PS_INPUT_CNTL [0xA191] * 32 Link Same { OFFSET 0 6 DEFAULT_VAL 8 2 FLAT_SHADE 10 1
-        ROTATE_PC_PTR [-, 11 1, 11 1] PT_SPRITE_TEX 17 1 FP16_INTERP_MODE 19 1 ATTR0_VALID 24 1 ATTR1_VALID 25 1 }
+        ROTATE_PC_PTR [-, 11 1, 11 1] PRIM_ATTR [-, -, 12 1] PT_SPRITE_TEX 17 1 FP16_INTERP_MODE 19 1 ATTR0_VALID 24 1 ATTR1_VALID 25 1 }
     spi_vs_out_config SPI_VS_OUT_CONFIG [0xA1B1] Link Same { VS_EXPORT_COUNT 1 5 NO_PC_EXPORT 7 1
         PRIM_EXPORT_COUNT [-, 8 5, 8 5] }
     spi_ps_input_ena SPI_PS_INPUT_ENA [0xA1B3] Code Same { ENA 0 16 }
@@ -146,7 +150,7 @@ registers! {
     pa_stereo_cntl PA_STEREO_CNTL [0xA210] Link Same { STEREO_MODE 1 4 RT_SLICE_MODE 5 3 RT_SLICE_OFFSET 8 4
         VP_ID_MODE 16 3 VP_ID_OFFSET 19 4 }
     vgt_gs_mode VGT_GS_MODE [0xA290] Link Same { MODE 0 3 ES_WRITE_OPTIMIZE 19 1 GS_WRITE_OPTIMIZE 20 1 ONCHIP 21 2 }
-    vgt_gs_onchip_cntl VGT_GS_ONCHIP_CNTL [0xA291, 0xA291, -] Link Same { ES_VERTS_PER_SUBGRP 0 11
+    vgt_gs_onchip_cntl VGT_GS_ONCHIP_CNTL [0xA291] Link Same { ES_VERTS_PER_SUBGRP 0 11
         GS_PRIMS_PER_SUBGRP 11 11 GS_INST_PRIMS_IN_SUBGRP 22 10 }
     pa_sc_mode_cntl_1 PA_SC_MODE_CNTL_1 [0xA293] Link Same { WALK_ALIGN8_PRIM_FITS_ST 2 1 WALK_FENCE_ENABLE 3 1
         SUPERTILE_WALK_ORDER_ENABLE 7 1 TILE_WALK_ORDER_ENABLE 8 1 PS_ITER_SAMPLE 16 1
@@ -158,7 +162,8 @@ registers! {
     vgt_gs_max_vert_out VGT_GS_MAX_VERT_OUT [0xA2CE] Link Same { MAX_VERT_OUT 0 11 }
     ge_ngg_subgrp_cntl GE_NGG_SUBGRP_CNTL [0xA2D3] Link Same { PRIM_AMP_FACTOR 0 9 THDS_PER_SUBGRP 9 9 }
     vgt_shader_stages_en VGT_SHADER_STAGES_EN [0xA2D5] Code Or { LS_EN 0 2 HS_EN 2 1 ES_EN 3 2 GS_EN 5 1 VS_EN 6 2
-        PRIMGEN_EN 13 1 MAX_PRIMGRP_IN_WAVE 15 4 HS_W32_EN 21 1 GS_W32_EN 22 1 VS_W32_EN 23 1 PRIMGEN_PASSTHRU_EN 25 1 }
+        PRIMGEN_EN 13 1 MAX_PRIMGRP_IN_WAVE 15 4 HS_W32_EN 21 1 GS_W32_EN 22 1 VS_W32_EN 23 1 PRIMGEN_PASSTHRU_EN 25 1
+        PRIMGEN_PASSTHRU_NO_MSG [-, -, 26 1] }
     vgt_gs_instance_cnt VGT_GS_INSTANCE_CNT [0xA2E4] Link Same { ENABLE 0 1 CNT 2 7 EN_MAX_VERT_OUT_PER_GS_INSTANCE 31 1 }
     vgt_strmout_config VGT_STRMOUT_CONFIG [0xA2E5, 0xA2E5, -] Link Same { ALL 0 32 }
     vgt_strmout_buffer_config VGT_STRMOUT_BUFFER_CONFIG [0xA2E6, 0xA2E6, -] Link Same { ALL 0 32 }

@@ -179,7 +179,7 @@ impl<'a> Subject<'a> {
         let info = reflect(case.module)?;
         let values = info.specialization(case.spec);
         let ir = translate_judged(case.module, case.entry, Stage::Compute, &values)?;
-        let wave = default_wave(Stage::Compute, info.uses_subgroups);
+        let wave = default_wave(tools.target, Stage::Compute, info.uses_subgroups);
         let bytes = |id| info.spec_constants.iter().find(|c| c.id == id).map_or(4, |c| (c.bits as usize / 8).max(4));
         let shader = ShaderRef::new(case.module, case.entry, Stage::Compute, wave);
         let shader = shader.with_spec_ids(values.iter().map(|v| v.0));

@@ -27,7 +27,7 @@ use super::scene::{Candidate, Manner, Scene, SceneShader, target_format};
 use super::world::KnownContents;
 use crate::template;
 use dovetail_base::error::{Context, Error, Result};
-use dovetail_base::target::Stage;
+use dovetail_base::target::{Stage, WaveSize};
 use dovetail_compile::request::{Module, default_wave};
 use dovetail_emu::inputs::Inputs;
 use dovetail_emu::{RunLimits, RunOutcome};
@@ -206,7 +206,7 @@ impl<'a> Pair<'a> {
         (tools.on_difference)(&Divergence {
             inputs: &dispute.inputs,
             state: if dispute.precise { &precise.state } else { &coarse.state },
-            wave: default_wave(Stage::Fragment, self.modules[1].1.uses_subgroups),
+            wave: self.fragment_wave(tools),
             seed: dispute.seed,
             route: dispute.route,
             expected: &dispute.expected,
@@ -270,12 +270,17 @@ impl<'a> Pair<'a> {
     }
 
     fn interpret(&self, inputs: &Inputs, tools: &Tools<'_>) -> Result<Drawn> {
-        self.interpret_with(self.options(), inputs, tools)
+        self.interpret_with(self.options(tools), inputs, tools)
+    }
+
+    /// Lanes of a wave of fragments.
+    pub(super) fn fragment_wave(&self, tools: &Tools<'_>) -> WaveSize {
+        default_wave(tools.target, Stage::Fragment, self.modules[1].1.uses_subgroups)
     }
 
     /// The interpreter's options: waves of the size that the pipelines have.
-    fn options(&self) -> Options {
-        let wave = default_wave(Stage::Fragment, self.modules[1].1.uses_subgroups);
+    fn options(&self, tools: &Tools<'_>) -> Options {
+        let wave = self.fragment_wave(tools);
         Options { subgroup_size: wave.lanes(), ..Options::default() }
     }
 
@@ -300,7 +305,8 @@ impl<'a> Pair<'a> {
 
     pub(super) fn pipelines(&self, state: PipelineState, tools: &Tools<'_>) -> Result<Pipelines> {
         let shaders = self.sources.iter().zip(&self.modules).zip(STAGES).map(|((source, (module, info)), stage)| {
-            let shader = ShaderRef::new(module, source.entry, stage, default_wave(stage, info.uses_subgroups));
+            let shader =
+                ShaderRef::new(module, source.entry, stage, default_wave(tools.target, stage, info.uses_subgroups));
             shader.with_spec_ids(info.spec_constants.iter().map(|c| c.id))
         });
         Pipelines::tuned(shaders.collect(), state, tools.target, tools.options.clone(), tools.compiler)
@@ -364,7 +370,7 @@ impl<'a> Pair<'a> {
         let (mut runs, mut executed) = (Vec::new(), Vec::new());
         for (route, elf) in pipelines.elfs_for(inputs) {
             let ran = pipelines.run(elf, inputs, limits);
-            let strict = Options { strict: true, ..self.options() };
+            let strict = Options { strict: true, ..self.options(tools) };
             let ran = ran.map_err(|why| unfinished(route, &why, || self.interpret_with(strict, inputs, tools)))?;
             executed.push((*route, ran.stats.total()));
             runs.push((*route, outputs(ran)));
@@ -392,8 +398,8 @@ impl<'a> Pair<'a> {
             Err(why) => (own.clone(), Some(why)),
         };
         if differs(&theirs) {
-            let by_itself = Options { subgroup_size: 4, ..self.options() };
-            let backwards = Options { backwards: true, ..self.options() };
+            let by_itself = Options { subgroup_size: 4, ..self.options(tools) };
+            let backwards = Options { backwards: true, ..self.options(tools) };
             for (options, on) in
                 [(backwards, "the order of invocations"), (by_itself, "which invocations run together")]
             {

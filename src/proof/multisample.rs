@@ -8,8 +8,6 @@ use super::driver::Absent;
 use super::judge::{certain, too_vague};
 use super::report::{Fate, Report};
 use dovetail_base::error::Result;
-use dovetail_base::target::Stage;
-use dovetail_compile::request::default_wave;
 use dovetail_emu::inputs::Inputs;
 use dovetail_ir::sample_shading::{FragmentRead, SampleEffect};
 
@@ -86,7 +84,7 @@ impl Pair<'_> {
                     (tools.on_difference)(&Divergence {
                         inputs: &dispute.inputs,
                         state: &pipelines.state,
-                        wave: default_wave(Stage::Fragment, self.modules[1].1.uses_subgroups),
+                        wave: self.fragment_wave(tools),
                         seed,
                         route: dispute.route,
                         expected: &dispute.expected,

@@ -146,7 +146,7 @@ impl Shader {
             module,
             entry_point: info.entry_point.to_owned(),
             specialization: values.shaping,
-            wave: info.wave.unwrap_or_else(|| default_wave(info.stage, subgroups)),
+            wave: info.wave.unwrap_or_else(|| default_wave(shared.target, info.stage, subgroups)),
             options: TuningOptions::default(),
             known: KnownState::default(),
         };

@@ -44,7 +44,12 @@ fn digests(files: &[PathBuf], compiler: &ChosenCompiler) -> String {
         let entry = &info.entry_points[0];
         let (stage, entry_point) = (entry.stage.expect("a stage"), entry.name.clone());
         irs.push(translate(module, &entry_point, stage, &[]).expect("a shader"));
-        shaders.push(ShaderRef::new(module, &entry_point, stage, default_wave(stage, info.uses_subgroups)));
+        shaders.push(ShaderRef::new(
+            module,
+            &entry_point,
+            stage,
+            default_wave(Gpu::default(), stage, info.uses_subgroups),
+        ));
     }
     let state = dovetail::template::state(&irs).expect("a state");
     let alone = shaders.len() == 1 && shaders[0].stage() != Stage::Compute;

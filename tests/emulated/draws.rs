@@ -115,6 +115,26 @@ fn triangles_meet_the_judge() {
     }
 }
 
+/// Waves of primitive shaders that are full, and that have primitives without vertices.
+#[test]
+fn waves_are_full_or_empty() {
+    let test = "draws::waves_are_full_or_empty";
+    for count in [0, 1, 31, 32, 33, 63, 64, 65, 255, 256, 257] {
+        let Some(mut scene) = varied(test, Topology::PointList, &corners(count, 5, 0.9)) else { return };
+        scene.take_colors_from_draw();
+        scene.judge_primitive_shader(&format!("{count} points"));
+    }
+    for triangles in [33, 65, 256] {
+        let Some(mut scene) = varied(test, Topology::TriangleList, &corners(4, 7, 0.9)) else { return };
+        if let Some(draw) = &mut scene.inputs.draw {
+            draw.indices = (0..triangles).flat_map(|n| [n % 4, (n + 1) % 4, (n + 2) % 4]).collect();
+            draw.vertices = 3 * triangles;
+        }
+        scene.take_colors_from_draw();
+        scene.judge_primitive_shader(&format!("{triangles} triangles of four vertices"));
+    }
+}
+
 #[test]
 fn what_crosses_the_eye_is_clipped() {
     let test = "draws::what_crosses_the_eye_is_clipped";

@@ -6,12 +6,19 @@ mod geometry;
 #[path = "../../testdata/picture/scene.rs"]
 mod shown;
 
-use crate::scene::Scene;
+use crate::chosen::ChosenCompiler;
+use crate::scene::{Arrangement, Scene};
 use crate::support;
 use crate::support::{glsl, root};
 use crate::vulkan::Lavapipe;
+use dovetail::cache::{Cache, MemoryStore};
+use dovetail::compile::request::GeneratorKind;
 use dovetail::emu::inputs::Inputs;
+use dovetail::emu::{self, RunLimits};
 use dovetail::state::PipelineState;
+use dovetail::target::Gpu;
+use dovetail::toolchain::Toolchain;
+use std::collections::BTreeSet;
 
 const SIZE: u32 = 64;
 
@@ -36,4 +43,36 @@ fn the_picture_is_lavapipes() {
     let noise = (0..SIZE * SIZE * 4).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let Some(mut half) = scene(test, "half", shown::half(SIZE, noise)) else { return };
     half.judge(vulkan, "half", 0, Some(4.0 / 255.0));
+}
+
+/// GPUs whose code differs: one of each instruction set.
+const DIFFERENT: [Gpu; 6] = [Gpu::Gfx1010, Gpu::Gfx1011, Gpu::Gfx1013, Gpu::Gfx1030, Gpu::Gfx1100, Gpu::Gfx1102];
+
+#[test]
+fn six_gpus_draw_the_same_picture() {
+    if ChosenCompiler::new().generator() != GeneratorKind::Native {
+        return;
+    }
+    let Some(mut knot) = scene("picture::six_gpus_draw_the_same_picture", "knot", shown::knot(SIZE, 1)) else { return };
+    knot.take_colors_from_draw();
+    knot.state.raster.primitive = knot.inputs.draw.as_ref().expect("a draw").topology.kind();
+    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
+    let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
+    let mut code = BTreeSet::new();
+    let pictures: Vec<(Gpu, String, Vec<Vec<u8>>)> = DIFFERENT
+        .into_iter()
+        .flat_map(|gpu| knot.pipelines_for(gpu, &tools, &[Arrangement::SMALL]).into_iter().map(move |made| (gpu, made)))
+        .map(|(gpu, (route, _, elf))| {
+            let ran = emu::run(&elf, &knot.state.layout, &knot.inputs, RunLimits::default());
+            let targets = ran.unwrap_or_else(|e| panic!("{gpu}, {route}: {e}")).targets.expect("targets");
+            code.insert(elf);
+            (gpu, route, targets.colors.into_iter().map(|color| color.data).collect())
+        })
+        .collect();
+    assert_eq!(code.len(), 2 * DIFFERENT.len(), "two GPUs have the same files");
+    let (_, _, first) = &pictures[0];
+    assert!(first[0].chunks(4).collect::<BTreeSet<_>>().len() > 100, "nothing to see");
+    for (gpu, route, picture) in &pictures {
+        assert!(picture == first, "{gpu}, {route}: another picture than {}'s", pictures[0].0);
+    }
 }

@@ -161,7 +161,7 @@ fn compile(bytes: &[u8]) -> Result<()> {
             module: module.digest(),
             entry_point: entry.name.clone(),
             specialization: info.specialization(&[(0, 1), (1, 2), (3, 64)]),
-            wave: default_wave(stage, info.uses_subgroups),
+            wave: default_wave(Gpu::default(), stage, info.uses_subgroups),
             options: TuningOptions::default(),
             known: KnownState::default(),
         };

@@ -38,7 +38,7 @@ fn lowered(file: &Path, spec: &SpecFile) -> Result<Vec<Shader>> {
             module: module.digest(),
             entry_point: entry.name.clone(),
             specialization,
-            wave: default_wave(stage, info.uses_subgroups),
+            wave: default_wave(Gpu::default(), stage, info.uses_subgroups),
             options: TuningOptions::default(),
             known: KnownState::default(),
         };

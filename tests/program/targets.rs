@@ -1,7 +1,7 @@
 //! Several GPUs: what a cache gets for each, and that its pipelines are that GPU's.
 
 use crate::command::{LINK, dovetail, folder, glsl, good, refused};
-use dovetail::target::{Gpu, Stage};
+use dovetail::target::Gpu;
 use dovetail_testing as support;
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ fn text(elf: &[u8]) -> Vec<u8> {
 #[test]
 fn one_populate_for_several_gpus_stores_what_one_for_each_does() {
     let dir = folder();
-    let draw: Vec<Gpu> = Gpu::all().filter(|gpu| gpu.facts().stages.has(Stage::Vertex)).collect();
+    let draw: Vec<Gpu> = Gpu::all().collect();
     let all: Vec<&str> = draw.iter().map(|gpu| gpu.name()).collect();
     let shaders = ["populate", "ui.vert.spv", "ui.frag.spv", "--json"];
     let list = all.join(",");
@@ -82,8 +82,22 @@ fn every_gpu_gets_compute_code_of_its_own() {
 #[test]
 fn a_stage_that_no_code_is_made_for_is_refused_by_name() {
     let dir = folder();
-    let said = refused(dir.path(), &["compile", "ui.vert.spv", "--target", "gfx1100", "-o", "v.o"], 3);
-    assert!(said.contains("vertex shaders for gfx1100"), "{said}");
+    let llvm = ["compile", "ui.vert.spv", "--backend", "llvm", "--target", "gfx1100", "-o", "v.o"];
+    let said = refused(dir.path(), &llvm, 3);
+    assert!(said.contains("LLVM: vertex shaders for gfx1100"), "{said}");
+}
+
+#[test]
+fn fragments_get_the_wave_size_that_is_usual_for_their_gpu() {
+    let dir = folder();
+    // The link finds what populate has stored for both.
+    good(dir.path(), &["populate", "ui.vert.spv", "ui.frag.spv", "--cache", "c", "--target", "gfx1030,gfx1100"]);
+    for (gpu, usual) in [("gfx1030", "64"), ("gfx1100", "32")] {
+        good(dir.path(), &["compile", "ui.frag.spv", "--target", gpu, "-o", "f.o"]);
+        let listing = good(dir.path(), &["inspect", "f.o"]);
+        assert!(listing.contains(&format!("\"wave\": {usual}")), "{listing}");
+        good(dir.path(), &[&LINK[..], &["--target", gpu, "--no-compile", "-o", "p.elf"]].concat());
+    }
 }
 
 #[test]

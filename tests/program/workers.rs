@@ -18,7 +18,7 @@ fn key(entry: &str) -> Key {
         module: Module::new(shader(entry)).unwrap().digest(),
         entry_point: entry.into(),
         specialization: Vec::new(),
-        wave: default_wave(Stage::Compute, false),
+        wave: default_wave(Gpu::default(), Stage::Compute, false),
         options: Default::default(),
         known: Default::default(),
     };

@@ -220,7 +220,7 @@ fn save(
 ) -> String {
     let entry = |((stage, module), entry_point): ((&Stage, &Module), &String)| {
         let subgroups = reflect(module).is_ok_and(|info| info.uses_subgroups);
-        let wave = default_wave(*stage, subgroups);
+        let wave = default_wave(Gpu::default(), *stage, subgroups);
         (StageEntry { stage: *stage, entry_point: entry_point.clone(), wave }, module.clone())
     };
     let stages = stages(item).iter().zip(modules).zip(entries).map(entry).collect();

@@ -277,7 +277,7 @@ pub fn request(entry: &str) -> StageRequest {
         module: Module::new(shader(entry)).expect("a module").digest(),
         entry_point: entry.into(),
         specialization: Vec::new(),
-        wave: default_wave(Stage::Compute, false),
+        wave: default_wave(Gpu::default(), Stage::Compute, false),
         options: Default::default(),
         known: Default::default(),
     }

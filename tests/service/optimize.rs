@@ -47,7 +47,7 @@ impl Pipeline {
             module: Module::new(module.clone()).expect("a module").digest(),
             entry_point: "main".into(),
             specialization: Vec::new(),
-            wave: default_wave(*stage, false),
+            wave: default_wave(Gpu::default(), *stage, false),
             options: Default::default(),
             known: Default::default(),
         };

@@ -154,7 +154,7 @@ fn compiling_needs_no_more_calls() {
                         module: module.digest(),
                         entry_point: entry.name.clone(),
                         specialization: Vec::new(),
-                        wave: default_wave(stage, false),
+                        wave: default_wave(Gpu::default(), stage, false),
                         options: TuningOptions { generator, ..Default::default() },
                         known: Default::default(),
                     };

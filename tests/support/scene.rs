@@ -10,7 +10,7 @@ use crate::chosen::ChosenCompiler;
 use crate::support::root;
 use crate::vulkan::{Lavapipe, Shader};
 use dovetail::cache::{Cache, MemoryStore};
-use dovetail::compile::request::Module;
+use dovetail::compile::request::{GeneratorKind, Module};
 use dovetail::compile::spirv::translate;
 use dovetail::emu::inputs::{BlendFactor, Inputs, TargetAttachment};
 use dovetail::emu::{self, NamedFormat, RunLimits};
@@ -77,7 +77,8 @@ impl Scene {
         // Parts compiled for each other; they do not depend on the placement.
         let modules = self.modules();
         for &arrangement in arrangements.iter().take(1) {
-            let built = built(build(&self.request(&modules, arrangement), &tools().making_pairs()), "paired");
+            let built =
+                built(build(&self.request(&modules, arrangement, Gpu::Gfx1030), &tools().making_pairs()), "paired");
             let varied = matches!(built.route, Route::Whole(_)) || self.state.view_mask != 0;
             let paired = built.parts.iter().any(|part| part.paired);
             assert!(paired || varied || self.state.color.shades_samples(), "no pair: {:?}", built.parts);
@@ -90,7 +91,7 @@ impl Scene {
         [&self.vertex, &self.fragment].map(|spirv| Module::new(spirv.clone()).expect("a module"))
     }
 
-    fn request<'a>(&'a self, modules: &'a [Module; 2], arrangement: Arrangement) -> PipelineRequest<'a> {
+    fn request<'a>(&'a self, modules: &'a [Module; 2], arrangement: Arrangement, target: Gpu) -> PipelineRequest<'a> {
         PipelineRequest {
             shaders: vec![
                 ShaderRef::new(&modules[0], "main", Stage::Vertex, arrangement.vertex),
@@ -99,7 +100,7 @@ impl Scene {
             .into(),
             state: &self.state,
             layout: None,
-            target: Gpu::Gfx1030,
+            target,
             options: Default::default(),
             placement: arrangement.placement,
         }
@@ -111,10 +112,20 @@ impl Scene {
         tools: &Toolchain<'_>,
         arrangements: &[Arrangement],
     ) -> Vec<(String, WaveSize, Vec<u8>)> {
+        self.pipelines_for(Gpu::Gfx1030, tools, arrangements)
+    }
+
+    /// The same for a GPU.
+    pub fn pipelines_for(
+        &self,
+        target: Gpu,
+        tools: &Toolchain<'_>,
+        arrangements: &[Arrangement],
+    ) -> Vec<(String, WaveSize, Vec<u8>)> {
         let modules = self.modules();
         let mut out = Vec::new();
         for &arrangement in arrangements {
-            let request = self.request(&modules, arrangement);
+            let request = self.request(&modules, arrangement, target);
             for (name, outcome) in [("linked", build(&request, tools)), ("whole", build_whole(&request, tools, None))] {
                 let elf = built(outcome, name).elf;
                 out.push((format!("{name}, {arrangement:?}"), arrangement.fragment, elf));
@@ -202,9 +213,9 @@ impl Scene {
         }
     }
 
-    /// Draws with the vertex shader as a primitive shader, in groups of several sizes, and compares with the hardware VS stage:
-    /// nothing may differ.
-    fn judge_primitive_shader(&self, name: &str) {
+    /// Draws with the vertex shader as a primitive shader, in groups of several sizes, and with the code of a GPU that has no
+    /// other vertex shaders, and compares with the hardware VS stage: nothing may differ.
+    pub fn judge_primitive_shader(&self, name: &str) {
         let draw = self.inputs.draw.as_ref().expect("a draw");
         let mut ngg = Self {
             vertex: self.vertex.clone(),
@@ -226,21 +237,28 @@ impl Scene {
             [(Arrangement::SMALL, MetadataVersion::Registers), (Arrangement::LARGE, MetadataVersion::Named)]
         {
             let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain").with_metadata(version);
-            let of = |scene: &Self| scene.pipelines_by(&tools, &[arrangement]).into_iter().map(|(_, _, elf)| elf);
-            for (before, elf) in of(self).zip(of(&ngg)) {
+            let of = |scene: &Self, gpu| {
+                scene.pipelines_for(gpu, &tools, &[arrangement]).into_iter().map(|(_, _, elf)| elf).collect::<Vec<_>>()
+            };
+            let before = of(self, Gpu::Gfx1030);
+            let mut others = vec![of(&ngg, Gpu::Gfx1030)];
+            if ChosenCompiler::new().generator() == GeneratorKind::Native {
+                others.push(of(&ngg, Gpu::Gfx1100));
+            }
+            for (before, elf) in others.iter().flat_map(|others| before.iter().zip(others)) {
                 // It reads the primitive id.
                 if elf == before {
                     continue;
                 }
-                let report = verify(&elf).unwrap_or_else(|e| panic!("{name}: {e}"));
+                let report = verify(elf).unwrap_or_else(|e| panic!("{name}: {e}"));
                 assert!(report.is_ok(), "{name}: {:?}", report.violations);
-                let code = dovetail::check::check(&elf).unwrap_or_else(|e| panic!("{name}: {e}"));
+                let code = dovetail::check::check(elf).unwrap_or_else(|e| panic!("{name}: {e}"));
                 let errors: Vec<_> = code.errors().collect();
                 assert!(errors.is_empty(), "{name}: {errors:#?}");
-                let expected = run(&before, None);
+                let expected = run(before, None);
                 for group in [None, Some(1), Some(29), Some(256)] {
                     assert!(
-                        run(&elf, group) == expected,
+                        run(elf, group) == expected,
                         "{name}, {arrangement:?}: groups of {group:?} draw another picture"
                     );
                 }

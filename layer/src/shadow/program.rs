@@ -2,6 +2,7 @@
 
 use super::reason::Reason;
 use dovetail_base::error::Result;
+use dovetail_base::target::Gpu;
 use dovetail_capture::{FixedState, Hash, StageUse, Translated};
 use dovetail_compile::request::{Module, default_wave};
 use dovetail_ir::{AmdOp, BuiltIn, Interp, Op, Resource, SubgroupOp};
@@ -139,13 +140,13 @@ impl Program {
         let mut shader = translate(&module, &used.entry_point, used.stage, &values).map_err(unsupported)?;
         // Generators declare subgroups and pass on their size where nothing depends on it, and a shader that uses x and y
         // of its position loads the depth too.
-        dce::run(&mut shader, default_wave(used.stage, info.uses_subgroups)).map_err(unsupported)?;
+        dce::run(&mut shader, default_wave(Gpu::default(), used.stage, info.uses_subgroups)).map_err(unsupported)?;
         let wave = if info.uses_subgroups && shader.has(depends_on_subgroups) {
             let same = used.lanes.is_none_or(|asked| asked == lanes);
             lanes.try_into().ok().filter(|_| same).ok_or(Reason::Subgroups)?
         } else {
             let asked = used.wave(false).map_err(unsupported)?;
-            asked.unwrap_or_else(|| default_wave(used.stage, false))
+            asked.unwrap_or_else(|| default_wave(Gpu::default(), used.stage, false))
         };
         self.reads.draw_index |= shader.has(is_draw_index);
         if used.stage.shades_pixels() {

@@ -1,7 +1,7 @@
 //! Numbers of the hardware, by instruction set.
 
 use super::family::InstructionSet;
-use super::stage::{Stage, StageSet};
+use super::stage::HardwareStage;
 use super::wave::WaveSize;
 
 /// What the GPUs of an instruction set have, apart from instructions. Pairs are by wave size: 32, 64.
@@ -31,12 +31,18 @@ pub struct FamilyFacts {
     pub scratch: ScratchAccess,
     /// A compute wave has its local ids in one VGPR, of ten bits each (LLVM: `FeaturePackedTID`).
     pub packed_local_ids: bool,
+    /// User-data SGPRs that a compute or fragment wave of 32 lanes has at least: with fewer its SGPRs may begin with other values
+    /// (LLVM: `FeatureUserSGPRInit16Bug`, of gfx1100 and gfx1102; the others of the family execute the same code).
+    pub least_user_sgprs: u32,
     /// There are atomics for the least and greatest double by address, and for those of floats in images.
     pub all_float_atomics: bool,
-    /// Stages that code is made for.
-    pub stages: StageSet,
     /// Bytes in a line of the instruction cache (PAL: `s_code_end` lines after the code).
     pub code_line: u32,
+    /// The wave size in which fragments run best: RDNA 2 in 64 lanes; from gfx11 on waves of 32 do two operations at once
+    /// (Mesa: `ps_wave_size`).
+    pub fragment_wave: WaveSize,
+    /// Drivers of the GPU read metadata 3.0, with names (PAL).
+    pub named_metadata: bool,
     /// The render back ends take colours of one narrow channel in 16 bits (PAL: `rbPlus`, RB+).
     pub narrow_exports: bool,
     /// The first position export needs the mask of valid lanes (`vm`): without it a wave without lanes hangs (Mesa,
@@ -48,6 +54,18 @@ pub struct FamilyFacts {
     /// Colours of 16 bits are exported compressed (`compr`), with two enable bits for each register. Without that bit they are
     /// the first two dwords of a plain export, two channels each (Mesa, `export_fs_mrt_color`).
     pub compressed_exports: bool,
+    /// There is an export target for nothing (LLVM: `hasNullExportTarget`). Without it such an export goes to a target that
+    /// the shader has, with no channel.
+    pub null_exports: bool,
+    /// The second colour of a blend has a target of its own, the next, and coverage comes from the first colour's alpha. Else both
+    /// colours have special targets, and neighbouring lanes swap them; and beside depth coverage comes from alpha in the target
+    /// of depth (PAL's colour exports; Mesa, `p_dual_src_export_gfx11`).
+    pub plain_dual_source: bool,
+    /// How parameters get to fragment waves.
+    pub parameters: ParameterPath,
+    /// Bytes of an element of a swizzled buffer, by the two highest bits of a descriptor's second dword; 0 if it is not
+    /// swizzled. gfx10 has one bit (LLVM: `SWIZZLE_ENABLE`; Mesa's register data base).
+    pub swizzled_elements: [u8; 4],
     /// Layouts of typed buffer access.
     pub buffer_layouts: &'static [BufferLayout],
 }
@@ -70,6 +88,15 @@ impl ScratchAccess {
             Self::Base => 1,
         }
     }
+}
+
+/// How parameters get from the last stage before the rasterizer to fragment waves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterPath {
+    /// By exports, to a cache of the hardware.
+    Exports,
+    /// By stores to memory, the attribute ring, before the positions are exported (Mesa, `ac_nir_lower_ngg`; LLPC).
+    Ring,
 }
 
 /// A layout of typed buffer access. Its formats are numbered one after the other, in the order of the number formats that it
@@ -152,13 +179,19 @@ const GFX103: FamilyFacts = FamilyFacts {
     wave_scratch: 8191 << 10,
     scratch: ScratchAccess::Descriptor,
     packed_local_ids: false,
+    least_user_sgprs: 0,
     all_float_atomics: true,
-    stages: StageSet::ALL,
     code_line: 64,
+    fragment_wave: WaveSize::W64,
+    named_metadata: false,
     narrow_exports: true,
     masked_positions: false,
     valid_mask_bit: true,
     compressed_exports: true,
+    null_exports: true,
+    plain_dual_source: true,
+    parameters: ParameterPath::Exports,
+    swizzled_elements: [0, 0, 4, 4],
     buffer_layouts: GFX10_BUFFER_LAYOUTS,
 };
 
@@ -172,11 +205,17 @@ const GFX11: FamilyFacts = FamilyFacts {
     wave_scratch: 32767 << 8,
     scratch: ScratchAccess::Base,
     packed_local_ids: true,
+    least_user_sgprs: 16,
     all_float_atomics: false,
-    stages: StageSet::NONE.with(Stage::Compute),
     code_line: 128,
+    fragment_wave: WaveSize::W32,
+    named_metadata: true,
     valid_mask_bit: false,
     compressed_exports: false,
+    null_exports: false,
+    plain_dual_source: false,
+    parameters: ParameterPath::Ring,
+    swizzled_elements: [0, 4, 8, 16],
     buffer_layouts: GFX11_BUFFER_LAYOUTS,
     ..GFX103
 };
@@ -197,6 +236,14 @@ impl InstructionSet {
 }
 
 impl FamilyFacts {
+    /// User-data SGPRs that a stage has at least in waves of this size.
+    pub const fn least_user_sgprs(&self, stage: HardwareStage, wave: WaveSize) -> u32 {
+        match (stage, wave) {
+            (HardwareStage::Ps | HardwareStage::Cs, WaveSize::W32) => self.least_user_sgprs,
+            (HardwareStage::Hs | HardwareStage::Gs | HardwareStage::Vs, _) | (_, WaveSize::W64) => 0,
+        }
+    }
+
     const fn of<T: Copy>(pair: [T; 2], wave: WaveSize) -> T {
         match wave {
             WaveSize::W32 => pair[0],

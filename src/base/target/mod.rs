@@ -8,7 +8,7 @@ mod shape;
 mod stage;
 mod wave;
 
-pub use facts::{BufferLayout, FamilyFacts, ScratchAccess};
+pub use facts::{BufferLayout, FamilyFacts, ParameterPath, ScratchAccess};
 pub use family::{Family, InstructionSet};
 pub use known::{DecodedGpu, KnownGpu};
 pub use shape::{MOST_HARDWARE_STAGES, PipelineShape, ShapeStage};

@@ -193,7 +193,7 @@ fn check(args: &Args, target: Gpu, tools: &Toolchain<'_>, p: &Pipeline) -> Resul
     checked.invocations = loaded.invocations;
     for route in ROUTES {
         let request = PipelineRequest {
-            shaders: loaded.shaders().into(),
+            shaders: loaded.shaders(target).into(),
             state: &loaded.state,
             layout: None,
             target,
@@ -307,11 +307,11 @@ fn load(p: &Pipeline) -> Result<Loaded> {
 }
 
 impl Loaded {
-    fn shaders(&self) -> Vec<ShaderRef<'_>> {
+    fn shaders(&self, target: Gpu) -> Vec<ShaderRef<'_>> {
         self.modules
             .iter()
             .map(|(module, info, entry, stage)| {
-                let shader = ShaderRef::new(module, entry, *stage, default_wave(*stage, info.uses_subgroups));
+                let shader = ShaderRef::new(module, entry, *stage, default_wave(target, *stage, info.uses_subgroups));
                 shader.with_spec_ids(info.spec_constants.iter().map(|c| c.id))
             })
             .collect()

@@ -133,7 +133,7 @@ fn compiled(args: &Args, module: &Module) -> Result<[Side; 2]> {
         stage,
         module: module.digest(),
         specialization: info.specialization(&[]),
-        wave: args.wave.unwrap_or_else(|| default_wave(stage, info.uses_subgroups)),
+        wave: args.wave.unwrap_or_else(|| default_wave(args.target, stage, info.uses_subgroups)),
         options: args.tuning.options(),
         known: Default::default(),
         entry_point,

@@ -52,9 +52,10 @@ pub struct Args {
     /// adjacent: parts fall through into each other; chained: branches connect the parts.
     #[arg(long, default_value = "adjacent", value_parser = layout)]
     layout: Placement,
-    /// Metadata version: 2 lists registers by number (2.6), 3 by name (3.0), as current drivers write it.
-    #[arg(long, default_value = "2", value_parser = metadata)]
-    metadata: MetadataVersion,
+    /// Metadata version: 2 lists registers by number (2.6), 3 by name (3.0), as current drivers write it; by default 2, for
+    /// gfx11 3.
+    #[arg(long, value_parser = metadata)]
+    metadata: Option<MetadataVersion>,
     /// Run the vertex shader as a primitive shader (NGG), as `ngg = true` in the state does: a vertex shader that reads the
     /// primitive id stays on the hardware VS stage.
     #[arg(long, conflicts_with = "cs")]
@@ -129,8 +130,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         CacheArgs::tell(&cache);
         return missing::report(args, &shaders, &request, &cache, None, None);
     }
-    let tools =
-        Toolchain::new(&cache, compiler.as_ref().map(|pool| pool as &dyn Compiler))?.with_metadata(args.metadata);
+    let tools = Toolchain::new(&cache, compiler.as_ref().map(|pool| pool as &dyn Compiler))?
+        .with_metadata(args.metadata.unwrap_or(MetadataVersion::usual(args.target)));
     let tools = if args.pair { tools.making_pairs() } else { tools };
     let outcome =
         if args.whole { pipeline::build_whole(&request, &tools, None) } else { pipeline::build(&request, &tools) };
@@ -207,7 +208,7 @@ fn none(args: &Args, info: &ModuleInfo, stage: Stage) -> Error {
 }
 
 fn shader<'a>(args: &Args, given: &'a Given<'_>) -> ShaderRef<'a> {
-    let wave = args.wave.unwrap_or_else(|| default_wave(given.stage, given.info.uses_subgroups));
+    let wave = args.wave.unwrap_or_else(|| default_wave(args.target, given.stage, given.info.uses_subgroups));
     let ids = given.info.spec_constants.iter().map(|constant| constant.id);
     ShaderRef::new(&given.module, &given.entry, given.stage, wave).with_spec_ids(ids)
 }

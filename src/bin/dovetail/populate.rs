@@ -119,6 +119,26 @@ struct Work {
     module: Arc<Module>,
     /// For each GPU that is asked for, in place of its own.
     request: StageRequest,
+    /// Whether the shader uses subgroups, if each GPU gets the wave size that is usual for it, in place of the request's.
+    usual_wave: Option<bool>,
+}
+
+impl Work {
+    fn wave(&self, gpu: Gpu) -> WaveSize {
+        self.usual_wave.map_or(self.request.wave, |subgroups| default_wave(gpu, self.request.stage, subgroups))
+    }
+
+    /// The stage for each of these GPUs. Those with one wave size share what is the same for them.
+    fn stages(&self, maker: &Maker<'_>, targets: &[Gpu]) -> Vec<Result<Fetched>> {
+        let mut made = BTreeMap::new();
+        for wave in [WaveSize::W32, WaveSize::W64] {
+            let some: Vec<Gpu> = targets.iter().copied().filter(|gpu| self.wave(*gpu) == wave).collect();
+            let request = StageRequest { wave, ..self.request.clone() };
+            made.extend(some.iter().copied().zip(maker.stages(&self.module, &request, &some)));
+        }
+        let missing = || Err(Error::bug("a GPU that was not compiled for"));
+        targets.iter().map(|gpu| made.get(gpu).cloned().unwrap_or_else(missing)).collect()
+    }
 }
 
 /// A stage's ELF.
@@ -425,11 +445,12 @@ fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
                 module: module.digest(),
                 entry_point: entry.name.clone(),
                 specialization: specialization.clone(),
-                wave: args.wave.unwrap_or_else(|| default_wave(stage, info.uses_subgroups)),
+                wave: args.wave.unwrap_or(WaveSize::W32),
                 options: args.build.tuning.options(),
                 known,
             };
-            let work = Ok(Work { module: module.clone(), request });
+            let usual_wave = args.wave.is_none().then_some(info.uses_subgroups);
+            let work = Ok(Work { module: module.clone(), request, usual_wave });
             out.push(Item { name, work, cooperative_matrix: info.cooperative_matrix });
         }
     }
@@ -465,7 +486,7 @@ fn compile(args: &Args, maker: &Maker<'_>, item: &Item) -> Vec<Done> {
         Err(e) => return vec![done(item.name.clone(), Outcome::of_error(e), 0.0)],
     };
     let (started, targets) = (Instant::now(), args.target.all());
-    let made = guarded(|| Ok(maker.stages(&work.module, &work.request, &targets)));
+    let made = guarded(|| Ok(work.stages(maker, &targets)));
     let made = made.unwrap_or_else(|e| vec![Err(e); targets.len()]);
     let milliseconds = started.elapsed().as_secs_f64() * 1e3 / targets.len() as f64;
     let outcome = |made: Result<Fetched>| match made {

@@ -2,7 +2,8 @@
 
 use super::emit::{Object, emit_assembly, emit_object};
 use super::object;
-use dovetail_base::error::{Context, Result};
+use dovetail_base::error::{Context, Error, Result};
+use dovetail_base::target::ParameterPath;
 use dovetail_compile::request::TuningOptions;
 use dovetail_ir::watch::{Made, Watch};
 use dovetail_metadata::interface::StageInterface;
@@ -32,6 +33,10 @@ impl Generator for Llvm {
         watch: &mut dyn Watch,
     ) -> Result<MachineCode> {
         let shader = &shader;
+        if !shader.stage.has_workgroups() && interface.target.facts().parameters == ParameterPath::Ring {
+            let what = format!("LLVM: {} shaders for {}", shader.stage, interface.target);
+            return Err(Error::unsupported(what, "the native generator makes them"));
+        }
         let Object { bytes, simplified } = emit_object(shader, interface.target, options, watch)?;
         // The code generator changes the module, so its assembly is made from the shader again.
         let assembly = || emit_assembly(shader, interface.target, options);

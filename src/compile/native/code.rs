@@ -3,7 +3,7 @@
 //! `emit` makes it of a physical function, `waits` adds to it, `emit` assembles it. All registers are decided; what is
 //! open are branches and the values that a linker or loader fills in.
 
-use super::mir::{BlockId, Term};
+use super::mir::{BlockId, Cond, Term};
 use dovetail_base::target::WaveSize;
 use dovetail_base::workspace::{List, filled};
 use dovetail_ir::SymbolId;
@@ -134,6 +134,26 @@ impl Code {
         }
         self.blocks.iter_mut().zip(ranges.drain(..)).for_each(|(block, range)| block.items = range);
         self.items = items;
+    }
+
+    /// Puts a branch to the end in front, for waves that have no lanes to work on: only the epilog is for them.
+    pub fn skip_if_no_lanes(&mut self) {
+        let end = BlockId(self.blocks.len() as u32 + 1);
+        let next = |to: BlockId| BlockId(to.0 + 1);
+        let start = CodeBlock { items: 0..0, term: Term::Branch { when: Cond::Execz, then: end, els: BlockId(1) } };
+        let mut blocks = List::default();
+        blocks.push(start);
+        for mut block in self.blocks.drain(..) {
+            block.term = match block.term {
+                Term::Jump(to) => Term::Jump(next(to)),
+                Term::Branch { when, then, els } => Term::Branch { when, then: next(then), els: next(els) },
+                Term::Joint => Term::Jump(end),
+                Term::End => Term::End,
+            };
+            blocks.push(block);
+        }
+        blocks.push(CodeBlock { items: self.items.len()..self.items.len(), term: Term::Joint });
+        self.blocks = blocks;
     }
 
     /// The instructions of a block.

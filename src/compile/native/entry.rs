@@ -1,8 +1,11 @@
 //! The registers that a machine function starts with.
 
+use super::allocate::RegSet;
 use super::mir::{EntryValue, MachineFunction, PhysReg, RegisterClass, Val};
-use dovetail_abi::fetch::{SYSTEM_VGPRS, kept_sgprs, table_address_sgpr};
+use dovetail_abi::fetch::{kept_sgprs, table_address_sgpr};
+use dovetail_abi::vertex_entry::{KeptRegisters, VertexEntry};
 use dovetail_base::rows::Rows;
+use dovetail_base::target::Gpu;
 use dovetail_base::workspace::Kept;
 use dovetail_ir::{EntryArg, RegClass};
 use dovetail_isa::{RegisterSet, Vgpr};
@@ -10,15 +13,24 @@ use dovetail_passes::entry_facts::{EntryFacts, registers};
 
 /// The register in which a prolog leaves the high half of the code's address.
 pub fn address_high(facts: &EntryFacts) -> PhysReg {
-    // There are at most 34 entry SGPRs.
+    // There are at most 40 entry SGPRs.
     PhysReg::sgpr(table_address_sgpr(kept_sgprs(facts.sgprs.into())) as u16 + 1)
 }
 
 /// The registers that a prolog fills.
-pub fn fetched(facts: &EntryFacts) -> RegisterSet {
+pub fn fetched(gpu: Gpu, facts: &EntryFacts) -> RegisterSet {
     let mut set = RegisterSet::EMPTY;
-    let (first, end) = (SYSTEM_VGPRS as u8, u8::try_from(facts.vgprs).unwrap_or(u8::MAX));
+    let (first, end) = (VertexEntry::of(gpu).fetched as u8, u8::try_from(facts.vgprs).unwrap_or(u8::MAX));
     set.vgprs(Vgpr(first), end.saturating_sub(first));
+    set
+}
+
+/// The registers that the epilog of a function reads as the hardware left them.
+pub fn kept(function: &MachineFunction) -> RegSet {
+    let mut set = RegSet::default();
+    let kept = KeptRegisters::of(function.isa.facts().parameters, function.stage);
+    kept.sgprs.iter().for_each(|n| set.insert(PhysReg::sgpr(*n as u16)));
+    kept.vgprs.iter().for_each(|n| set.insert(PhysReg::vgpr(u16::from(*n))));
     set
 }
 
@@ -44,7 +56,7 @@ pub fn enter(function: &mut MachineFunction, facts: &EntryFacts, args: &[EntryAr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dovetail_base::target::{Gpu, Stage, WaveSize};
+    use dovetail_base::target::{Stage, WaveSize};
     use dovetail_ir::parse::parse;
     use dovetail_isa::Isa;
 

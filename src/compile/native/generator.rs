@@ -1,6 +1,6 @@
 //! Our code generator as a [`Generator`]: its phases in order.
 
-use super::allocate::{Allocated, MaskPlaces, RegisterLimits, allocate};
+use super::allocate::{Allocated, MaskPlaces, RegSet, RegisterLimits, allocate};
 use super::layout::BlockLayout;
 use super::mir::verify::verify;
 use super::mir::{MachineBlock, MachineFunction, Operand, OperandValue, PhysReg};
@@ -67,6 +67,7 @@ impl Generator for Native {
         // Allocation needs the most memory, and from here on only symbols, tables and modes of the shader are used.
         shader.remove_code();
         let function = physical(function, options, watch)?;
+        let epilog_is_for_primitives = entry::kept(&function) != RegSet::default();
         let mut code = emit::translate(&function, &shader, &facts)?;
         shown(watch, "translate", &code)?;
         if options.native.runs(Phase::Combine) {
@@ -74,13 +75,16 @@ impl Generator for Native {
             shown(watch, "finish", &code)?;
         }
         let prolog = interface.prolog;
-        let awaited = if prolog { entry::fetched(&facts) } else { RegisterSet::EMPTY };
+        let awaited = if prolog { entry::fetched(interface.target, &facts) } else { RegisterSet::EMPTY };
         waits::insert(&mut code, &awaited)?;
-        hazards::separate(&mut code);
+        hazards::separate(&mut code, &awaited);
         shown(watch, "waits", &code)?;
         if options.native.runs(Phase::Clauses) {
             clauses::form(&mut code);
             shown(watch, "clauses", &code)?;
+        }
+        if epilog_is_for_primitives {
+            code.skip_if_no_lanes();
         }
         delays::insert(&mut code);
         let mut out = emit::assemble(&code, &function, &shader, &info, &facts, options)?;
@@ -265,6 +269,7 @@ fn most_vgprs(options: &TuningOptions) -> u16 {
 /// Registers that values may have.
 fn limits(function: &MachineFunction, options: &TuningOptions) -> RegisterLimits {
     let mut limits = RegisterLimits::new(function.isa, most_vgprs(options));
+    limits.kept = entry::kept(function);
     if !options.native.runs(Phase::Masks) {
         limits.masks = MaskPlaces::Lanes;
     }

@@ -2,20 +2,22 @@
 //!
 //! Runs after the waits, which end most hazards, and before clauses are formed. What may be open flows forwards along the
 //! wave's edges to a fixed point; then each instruction gets what it needs in front of it. Nothing is open where the code
-//! begins: a prolog ends what it began.
+//! begins: a prolog ends what it began, but for results in the registers that it fills. Nor is anything about registers open where
+//! an epilog follows.
 
 use super::code::{Code, CodeBlock, Item, Open};
 use super::mir::Term;
 use dovetail_base::workspace::filled;
-use dovetail_isa::{HazardWatch, Instruction, Op, RegisterWatch};
+use dovetail_isa::{HazardWatch, Instruction, Op, RegisterSet, RegisterWatch};
 
-/// Adds what is missing between instructions.
-pub fn separate(code: &mut Code) {
+/// Adds what is missing between instructions. A prolog has filled some registers.
+pub fn separate(code: &mut Code, filled: &RegisterSet) {
     let watch = HazardWatch::new(code.isa, code.wave);
     if watch.concerns(code.items.iter().map(|item| &item.inst)) {
         follow(code, watch);
     }
-    if let Some(watch) = RegisterWatch::new(code.isa, code.wave) {
+    if let Some(mut watch) = RegisterWatch::new(code.isa, code.wave) {
+        watch.follows(filled);
         follow(code, watch);
     }
 }
@@ -24,6 +26,8 @@ pub fn separate(code: &mut Code) {
 trait Follow: Clone {
     /// Passes an instruction, which may change, and what has to be put before it, which goes to `out`.
     fn pass(&mut self, inst: &mut Instruction, out: &mut impl FnMut(Instruction));
+    /// Ends what an epilog must not find open.
+    fn settle(&mut self, out: &mut impl FnMut(Instruction));
     /// Adds what may be open on another way to the same place; returns true if that changed this one.
     fn join(&mut self, other: &Self) -> bool;
 }
@@ -33,6 +37,8 @@ impl Follow for HazardWatch {
         self.pass(inst, out);
     }
 
+    fn settle(&mut self, _out: &mut impl FnMut(Instruction)) {}
+
     fn join(&mut self, other: &Self) -> bool {
         self.state.join(&other.state)
     }
@@ -41,6 +47,10 @@ impl Follow for HazardWatch {
 impl Follow for RegisterWatch {
     fn pass(&mut self, inst: &mut Instruction, out: &mut impl FnMut(Instruction)) {
         self.pass(inst, out);
+    }
+
+    fn settle(&mut self, out: &mut impl FnMut(Instruction)) {
+        self.settle(out);
     }
 
     fn join(&mut self, other: &Self) -> bool {
@@ -60,6 +70,9 @@ fn follow(code: &mut Code, watch: impl Follow) {
         }
         if let Some(mut branch) = branch(code, block) {
             watch.pass(&mut branch, &mut |remedy| items.push(Item::new(remedy)));
+        }
+        if block.term == Term::Joint {
+            watch.settle(&mut |remedy| items.push(Item::new(remedy)));
         }
     });
 }
@@ -145,7 +158,7 @@ mod tests {
             let items = [atomic, Instruction::program(isa, Op::SDenormMode, 3)].map(Item::new).to_vec();
             let blocks = vec![CodeBlock { items: 0..items.len(), term: Term::End }].into();
             let mut code = Code { isa, wave: WaveSize::W32, blocks, items: items.into() };
-            separate(&mut code);
+            separate(&mut code, &RegisterSet::EMPTY);
             assert_eq!(code.blocks[0].items, 0..code.items.len());
             code.items[1..].iter().map(|item| item.inst.text(isa, WaveSize::W32)).collect::<Vec<_>>()
         };
@@ -161,7 +174,7 @@ mod tests {
         let items = [overwrite(1), overwrite(2), load].map(Item::new).to_vec();
         let blocks = vec![CodeBlock { items: 0..items.len(), term: Term::End }].into();
         let mut code = Code { isa, wave: WaveSize::W32, blocks, items: items.into() };
-        separate(&mut code);
+        separate(&mut code, &RegisterSet::EMPTY);
         let waits: Vec<u8> = code
             .items
             .iter()

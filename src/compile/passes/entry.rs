@@ -3,6 +3,7 @@
 //! | stage | SGPRs after user data | VGPRs |
 //! |---|---|---|
 //! | vertex | none | vertex id, relative vertex id, primitive id, instance id; then, if the vertex state is unknown, the fetched dwords |
+//! | vertex, as a primitive shader | none; before user data, eight with numbers of the group and the wave | the primitive, its id, vertex id, instance id, and values between them that nothing uses; then the fetched dwords |
 //! | fragment | primitive mask; provoking vertices, if [`interpolate`] needs them | the sixteen inputs of pal-abi 2.4, each a parameter of its own |
 //! | compute | workgroup id x y z, group size | local id x y z; where they are packed, in one register |
 //!
@@ -12,12 +13,12 @@
 use super::context::{PassContext, place_of, push_dwords, resource};
 use super::entry_values::{Entry, System, systems_of, vertex_inputs};
 use super::{hardware, interpolate};
+use dovetail_abi::fetch::MAX_FETCHED;
 use dovetail_abi::user_data;
 use dovetail_abi::user_data::UserDataNeeds;
 use dovetail_base::error::{Error, FullCompile, Result};
 use dovetail_base::workspace::List;
 use dovetail_ir::{ArgRole, BuiltIn, DescriptorPart, EntryArg, LowerInfo, Name, Op, RegClass, Shader, Type};
-use dovetail_metadata::interface::MAX_JOINT_VGPRS;
 use dovetail_state::Known;
 
 /// Creates the parameters of the entry block.
@@ -40,13 +41,20 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         shader.add_param(Shader::ENTRY, ty)
     };
 
-    for which in user_data::plan(cx.request.target.hardware_stage(shader.stage), &needs) {
+    let provoking = interpolate::reads_weights(shader);
+    let systems = systems_of(shader.stage, cx.request.target);
+    let before = systems.iter().take_while(|s| **s == System::GroupAndWave).count();
+    for &s in &systems[..before] {
+        entry.system.push((s, add(shader, s.class(), s.ty(), ArgRole::System(s.name()))));
+    }
+    let hardware = cx.request.target.hardware_stage(shader.stage);
+    let mut user = user_data::plan(hardware, &needs);
+    user_data::pad(&mut user, cx.request.target.facts().least_user_sgprs(hardware, cx.request.wave));
+    for which in user {
         let role = ArgRole::UserData(Name::of(format_args!("{which:?}")));
         entry.user.push((which, add(shader, RegClass::Sgpr, Type::B32, role)));
     }
-    let provoking = interpolate::reads_weights(shader);
-    for &s in systems_of(shader.stage, cx.request.target).iter().filter(|s| **s != System::ProvokingVertex || provoking)
-    {
+    for &s in systems[before..].iter().filter(|s| **s != System::ProvokingVertex || provoking) {
         let v = add(shader, s.class(), s.ty(), ArgRole::System(s.name()));
         entry.system.push((s, v));
     }
@@ -64,11 +72,11 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         }
     }
 
-    let vgprs: u32 = args.iter().filter(|a| a.class == RegClass::Vgpr).map(|a| a.ty.lanes()).sum();
-    if vgprs > MAX_JOINT_VGPRS {
-        return Err(Error::needs_full(FullCompile::TooManyValues { what: "vertex inputs".into(), count: vgprs }));
+    let fetched = args.iter().filter(|a| matches!(a.role, ArgRole::VertexInput { .. })).count() as u32;
+    if fetched > MAX_FETCHED {
+        return Err(Error::needs_full(FullCompile::TooManyValues { what: "vertex inputs".into(), count: fetched }));
     }
-    let sgprs = args.iter().filter(|a| a.class == RegClass::Sgpr).count() as u32;
+    let sgprs = args.iter().skip(before).filter(|a| a.class == RegClass::Sgpr).count() as u32;
 
     cx.interface.user_data.reserve(entry.user.len());
     for &(which, _) in &entry.user {

@@ -19,7 +19,7 @@ use dovetail_compile::request::TuningOptions;
 use dovetail_ir::{EntryArg, LowerInfo, RegClass, Shader, ShaderLevel, Type, Value};
 use dovetail_metadata::registers::{
     HardwareRegister, RegisterWords, SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, StageRegisters, compute_pgm_rsrc1,
-    compute_pgm_rsrc2, rsrc1_ps, rsrc1_vs, rsrc2_ps, rsrc2_vs,
+    compute_pgm_rsrc2, rsrc1_gs, rsrc1_ps, rsrc1_vs, rsrc2_gs, rsrc2_ps, rsrc2_vs,
 };
 
 /// Pixel inputs that are coordinate pairs: at least one must be enabled, or the hardware hangs.
@@ -156,9 +156,14 @@ impl EntryFacts {
         let lds = self.lds_bytes.div_ceil(self.gpu.facts().lds_unit);
         match self.stage {
             Stage::Vertex => {
-                out.set_field(rsrc1_vs::DX10_CLAMP, 1)?;
-                out.set_field(rsrc1_vs::MEM_ORDERED, 1)?;
-                out.set_field(rsrc2_vs::USER_SGPR, 0)?;
+                let primitives = self.gpu.hardware_stage(self.stage).runs_primitives();
+                let (clamp, ordered, user) = match primitives {
+                    true => (rsrc1_gs::DX10_CLAMP, rsrc1_gs::MEM_ORDERED, rsrc2_gs::USER_SGPR),
+                    false => (rsrc1_vs::DX10_CLAMP, rsrc1_vs::MEM_ORDERED, rsrc2_vs::USER_SGPR),
+                };
+                out.set_field(clamp, 1)?;
+                out.set_field(ordered, 1)?;
+                out.set_field(user, 0)?;
             }
             Stage::Fragment => {
                 out.set_field(rsrc1_ps::DX10_CLAMP, 1)?;

@@ -63,7 +63,12 @@ macro_rules! systems {
 }
 
 systems! {
+    GroupAndWave "group_and_wave" Sgpr 8;
+    Primitive "primitive" Vgpr 1;
+    PrimitiveOffsets "primitive_offsets" Vgpr 1;
+    PrimitiveOthers "primitive_others" Vgpr 2;
     VertexId "vertex_id" Vgpr 1;
+    BetweenIds "between_ids" Vgpr 2;
     RelativeVertexId "relative_vertex_id" Vgpr 1;
     PrimitiveId "primitive_id" Vgpr 1;
     InstanceId "instance_id" Vgpr 1;
@@ -95,9 +100,22 @@ systems! {
     LocalIds "local_ids" Vgpr 1;
 }
 
+/// The system values of a stage, in the order of their registers. Those of user data come after [`System::GroupAndWave`], and
+/// before other SGPRs.
 pub(super) const fn systems_of(stage: Stage, gpu: Gpu) -> &'static [System] {
     use System as S;
     match stage {
+        // The two in the middle are of tessellated vertices.
+        Stage::Vertex if gpu.hardware_stage(stage).runs_primitives() => &[
+            S::GroupAndWave,
+            S::Primitive,
+            S::PrimitiveOffsets,
+            S::PrimitiveId,
+            S::PrimitiveOthers,
+            S::VertexId,
+            S::BetweenIds,
+            S::InstanceId,
+        ],
         Stage::Vertex => &[S::VertexId, S::RelativeVertexId, S::PrimitiveId, S::InstanceId],
         Stage::Fragment => &[
             S::PrimMask,

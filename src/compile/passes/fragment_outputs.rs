@@ -3,7 +3,7 @@
 //! | colour state | colours, depth, stencil, sample mask |
 //! |---|---|
 //! | unknown | returned, one VGPR per component: colours by location and index, then depth, stencil, mask |
-//! | known | exported as planned; see `fragment_exports` |
+//! | known | exported as planned; see `fragment_exports`; returned if only an epilog can make the exports |
 //!
 //! With an unknown colour state the body always falls through, because only the epilog knows whether an export is
 //! needed despite missing outputs. Small values are zero-extended in their registers; the epilog knows their types.
@@ -12,10 +12,11 @@ use super::context::PassContext;
 use super::entry_values::component_type;
 use super::fragment_exports;
 use super::outputs::{self, Outputs, stored};
+use dovetail_abi::exports::needs_epilog;
 use dovetail_base::error::{Error, Result};
 use dovetail_base::workspace::List;
 use dovetail_ir::{AluOp, Bits, Op, OutputSlot, Shader, Type};
-use dovetail_metadata::interface::{ColorOutput, FragmentInterface, ResultSource};
+use dovetail_metadata::interface::{ColorOutput, FragmentInterface, MAX_JOINT_VGPRS, ResultSource};
 use std::collections::BTreeMap;
 
 /// Lowers the outputs of a fragment shader.
@@ -27,7 +28,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
     interface.writes_sample_mask = outputs.has(OutputSlot::SampleMask);
     interface.colors = colors(outputs)?;
     interface.kills = shader.has(|op| *op == Op::DemoteIf);
-    if let Some(state) = cx.request.known.colors.get() {
+    let known = cx.request.known.colors.get();
+    if let Some(state) = known.filter(|state| !needs_epilog(cx.request.target, interface, state)) {
         return fragment_exports::run(shader, interface, outputs, cx.request.target, state);
     }
     cx.interface.epilog = true;
@@ -56,7 +58,7 @@ fn give_back(shader: &mut Shader, interface: &mut FragmentInterface, outputs: &O
     interface.stencil = interface.writes_stencil.then(|| place(OutputSlot::FragStencilRef));
     interface.sample_mask = interface.writes_sample_mask.then(|| place(OutputSlot::SampleMask));
 
-    outputs::fall_through(shader, outputs, "fragment colours", |b, stores, values| {
+    outputs::fall_through(shader, outputs, ("fragment colours", MAX_JOINT_VGPRS), |b, stores, values| {
         for &slot in &slots {
             let ty = outputs.slots.get(slot).map_or(Type::B32, |(_, ty)| ty);
             let v = stored(b, stores, slot, ty);

@@ -1,4 +1,4 @@
-//! What a shader asks of a GPU that it lacks: the fields of its registers say it; or that no code is made for.
+//! What a shader asks of a GPU that it lacks: the fields of its registers say it.
 
 use super::interpolate;
 use dovetail_base::error::{Error, Result};
@@ -9,12 +9,6 @@ use dovetail_metadata::registers::{Field, pa_cl_vs_out_cntl, rsrc1_ps};
 /// # Errors
 /// Unsupported: the GPU lacks something that the shader uses.
 pub(super) fn check(shader: &Shader, gpu: Gpu) -> Result<()> {
-    if !gpu.facts().stages.has(shader.stage) {
-        return Err(Error::unsupported(
-            format!("{} shaders for {gpu}", shader.stage),
-            "Dovetail makes compute code for it",
-        ));
-    }
     let has = |field: Field| field.exists(gpu.family());
     let lacks = |feature: &str, what: &str| Err(Error::unsupported(feature, format!("{gpu} has no {what}")));
     if !has(rsrc1_ps::LOAD_PROVOKING_VTX) && interpolate::reads_weights(shader) {

@@ -6,7 +6,6 @@ use dovetail_base::workspace::{List, filled};
 use dovetail_ir::{
     AmdOp, BlockId, Builder, ExportTarget, NumericKind, Op, OutputSlot, RegClass, Shader, Terminator, Type, Value,
 };
-use dovetail_metadata::interface::MAX_JOINT_VGPRS;
 
 /// A map with a few slots, in their order.
 pub(super) struct BySlot<T: 'static>(List<(OutputSlot, T)>);
@@ -80,19 +79,19 @@ pub(super) fn stored(b: &mut Builder<'_>, stores: &BySlot<Value>, slot: OutputSl
     stores.get(slot).unwrap_or_else(|| b.undef(ty))
 }
 
-/// Returns values in VGPRs from every returning block, and falls through into the epilog. `values` appends those of a block
+/// Returns at most `most` values in VGPRs from every returning block, and falls through into the epilog. `values` appends those of a block
 /// with these stores.
 pub(super) fn fall_through(
     shader: &mut Shader,
     outputs: &Outputs,
-    what: &str,
+    (what, most): (&str, u32),
     mut values: impl FnMut(&mut Builder<'_>, &BySlot<Value>, &mut List<Value>),
 ) -> Result<()> {
     let mut returned = List::default();
     for (block, stores) in outputs.ends.iter() {
         returned.clear();
         values(&mut Builder::new(shader, *block), stores, &mut returned);
-        if returned.len() > MAX_JOINT_VGPRS as usize {
+        if returned.len() > most as usize {
             let count = returned.len() as u32;
             return Err(Error::needs_full(FullCompile::TooManyValues { what: what.to_owned(), count }));
         }

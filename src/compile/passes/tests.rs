@@ -49,7 +49,7 @@ fn too_many_values_at_a_joint_ask_for_a_whole_compile() {
     };
     // Four registers are reserved for the hardware.
     inputs(132).unwrap();
-    assert_eq!(too_many(inputs(133).err().unwrap()), ("vertex inputs".into(), 137));
+    assert_eq!(too_many(inputs(133).err().unwrap()), ("vertex inputs".into(), 133));
     let params = |count: u32| {
         vertex(|b| {
             let v = b.value(Op::load_builtin(BuiltIn::VertexIndex, 0), &[], Type::B32);

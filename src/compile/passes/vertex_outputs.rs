@@ -1,4 +1,5 @@
-//! Outputs of a vertex shader: positions are always exported here, parameters only if the fragment shader is known.
+//! Outputs of a vertex shader. Where parameters are exported, positions are exported here, and parameters if the fragment shader
+//! is known:
 //!
 //! | fragment inputs | a parameter component becomes |
 //! |---|---|
@@ -7,19 +8,24 @@
 //! | known and read | an export to its slot in the parameter plan, unless it is a vector of built-in constants |
 //! | known and not read | nothing |
 //!
+//! Where parameters are stored to memory, the epilog does that and then exports the positions: both are returned, but for
+//! parameters that a known fragment shader does not read.
+//!
 //! Clip and cull distances, layer and viewport are parameters too, in case the fragment shader reads them. A channel
 //! has 32 bits: f16 is passed as f32, small integers are zero-extended, 64-bit values are two channels.
 
 use super::context::{PassContext, dword_places};
 use super::entry_values::{System, component_type};
 use super::outputs::{self, BySlot, Outputs, push_export, stored};
-use super::vertex_positions;
+use super::vertex_positions::{self, PositionComponent, Positions};
 use dovetail_abi::params::{ParamPlan, ParamVectors, Supply};
 use dovetail_base::error::{Error, Result};
+use dovetail_base::target::ParameterPath;
 use dovetail_base::workspace::List;
 use dovetail_ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, OutputSlot, Shader, Type, Value};
 use dovetail_metadata::interface::{
-    ComponentType, FragmentReads, ParamConstant, ParamSource, PreRasterizationInterface, Semantic, VertexParam,
+    ComponentType, FragmentInput, FragmentReads, MAX_JOINT_VGPRS, ParamConstant, ParamSource,
+    PreRasterizationInterface, Semantic, VertexParam,
 };
 use std::collections::BTreeMap;
 
@@ -46,14 +52,33 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
     let primitive_id = cx.entry.system(System::PrimitiveId)?;
     let plan = vertex_positions::plan(outputs, cx.request.target)?;
     let reads = cx.request.known.reads.get();
-    let reads_primitive_id = reads.is_some_and(|r| r.inputs.iter().any(|i| i.semantic == Semantic::PrimitiveId));
+    // Where primitives have parameters, no vertex has their id.
+    let by_vertex = cx.request.target.facts().parameters == ParameterPath::Exports;
+    let reads_primitive_id =
+        by_vertex && reads.is_some_and(|r| r.inputs.iter().any(|i| i.semantic == Semantic::PrimitiveId));
     let channels = channels(outputs, reads_primitive_id)?;
     let vertex = cx.interface.kind.vertex_mut().ok_or_else(|| Error::bug("vertex outputs of another stage"))?;
     let interface = &mut vertex.pre_rasterization;
     interface.positions = plan.summary;
-    for (block, stores) in outputs.ends.iter() {
-        let mut b = Builder::new(shader, *block);
-        plan.export(&mut b, outputs, stores);
+    match cx.request.target.facts().parameters {
+        ParameterPath::Exports => {
+            for (block, stores) in outputs.ends.iter() {
+                let mut b = Builder::new(shader, *block);
+                plan.export(&mut b, outputs, stores);
+            }
+        }
+        ParameterPath::Ring => {
+            let read: List<Channel> = match reads {
+                Some(reads) => {
+                    reads.constants.iter().try_for_each(|taken| check_constant(outputs, &channels, *taken))?;
+                    interface.made_for = Some(reads.clone());
+                    channels.iter().filter(|c| c.is_read(&reads.inputs)).copied().collect()
+                }
+                None => channels,
+            };
+            cx.interface.epilog = true;
+            return give_back(shader, interface, outputs, Some(&plan), &read, primitive_id);
+        }
     }
     match reads {
         Some(reads) => {
@@ -67,31 +92,52 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
         None if channels.is_empty() => Ok(()),
         None => {
             cx.interface.epilog = true;
-            give_back(shader, interface, outputs, &channels, primitive_id)
+            give_back(shader, interface, outputs, None, &channels, primitive_id)
         }
     }
 }
 
-/// Returns the values that are not constant.
+/// Returns the values that are not constant: those of the positions, if they are given, and the parameters.
 fn give_back(
     shader: &mut Shader,
     interface: &mut PreRasterizationInterface,
     outputs: &Outputs,
+    positions: Option<&Positions>,
     channels: &[Channel],
     primitive_id: Value,
 ) -> Result<()> {
+    let mut count = 0;
+    let mut source = |constant: Option<u32>| {
+        constant.map_or_else(
+            || {
+                count += 1;
+                ParamSource::Vgpr(count - 1)
+            },
+            ParamSource::Constant,
+        )
+    };
+    let components = positions.map_or_else(Vec::new, |positions| positions.components(outputs));
+    interface.params.extend(components.iter().map(|c| VertexParam {
+        semantic: Semantic::Position(c.vector),
+        component: c.component,
+        ty: ComponentType::F32,
+        source: source(c.constant),
+    }));
     let mut returned = List::<Channel>::default();
     for &c in channels {
-        let source = match constant(outputs, c) {
-            Some(bits) => ParamSource::Constant(bits),
-            None => {
-                returned.push(c);
-                ParamSource::Vgpr(returned.len() as u32 - 1)
-            }
-        };
-        interface.params.push(c.param(source));
+        let constant = constant(outputs, c);
+        if constant.is_none() {
+            returned.push(c);
+        }
+        interface.params.push(c.param(source(constant)));
     }
-    outputs::fall_through(shader, outputs, "vertex parameters", |b, stores, values| {
+    let most = MAX_JOINT_VGPRS + components.len() as u32;
+    outputs::fall_through(shader, outputs, ("vertex parameters", most), |b, stores, values| {
+        if let Some(positions) = positions {
+            let vectors = positions.vectors(b, outputs, stores);
+            let value = |c: &PositionComponent| vectors[usize::from(c.vector)].1[usize::from(c.component)];
+            values.extend(components.iter().filter(|c| c.constant.is_none()).map(value));
+        }
         values.extend(returned.iter().map(|c| c.value(b, outputs, stores, primitive_id)));
     })
 }
@@ -107,22 +153,17 @@ fn export(
 ) -> Result<()> {
     let inputs = &reads.inputs;
     // Constants built into the rasterizer need no export, so plan first to find the semantics that do.
-    let read = |c: &&Channel| {
-        inputs
-            .iter()
-            .any(|i| i.semantic == c.semantic && i.channels.checked_shr(u32::from(c.component)).unwrap_or(0) & 1 == 1)
-    };
     reads.constants.iter().try_for_each(|taken| check_constant(outputs, channels, *taken))?;
-    let channels: Vec<&Channel> = channels.iter().filter(read).collect();
+    let channels: Vec<&Channel> = channels.iter().filter(|c| c.is_read(inputs)).collect();
     let source = |c: &Channel| constant(outputs, *c).map_or(ParamSource::Exported, ParamSource::Constant);
     let mut params: Vec<VertexParam> = channels.iter().map(|c| c.param(source(c))).collect();
-    let plan = ParamPlan::new(inputs, &ParamVectors::new(&params)?)?;
+    let plan = ParamPlan::new(ParameterPath::Exports, inputs, &ParamVectors::new(&params)?)?;
     for (input, attribute) in inputs.iter().zip(&plan.attributes) {
         if matches!(attribute.supply, Supply::Slot(_)) {
             params.iter_mut().filter(|p| p.semantic == input.semantic).for_each(|p| p.source = ParamSource::Exported);
         }
     }
-    let plan = ParamPlan::new(inputs, &ParamVectors::new(&params)?)?;
+    let plan = ParamPlan::new(ParameterPath::Exports, inputs, &ParamVectors::new(&params)?)?;
     // Inputs with the same semantic share a slot.
     let by_slot: BTreeMap<u8, Semantic> = (inputs.iter().zip(&plan.attributes))
         .filter_map(|(input, attribute)| match attribute.supply {
@@ -172,6 +213,11 @@ fn constant(outputs: &Outputs, c: Channel) -> Option<u32> {
 }
 
 impl Channel {
+    fn is_read(&self, inputs: &[FragmentInput]) -> bool {
+        let has = |mask: u8| mask.checked_shr(u32::from(self.component)).unwrap_or(0) & 1 == 1;
+        inputs.iter().any(|input| input.semantic == self.semantic && has(input.channels))
+    }
+
     fn param(&self, source: ParamSource) -> VertexParam {
         VertexParam { semantic: self.semantic, component: self.component, ty: self.ty, source }
     }

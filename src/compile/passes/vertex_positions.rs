@@ -1,4 +1,4 @@
-//! Position exports of a vertex shader.
+//! Position vectors of a vertex shader: exported at the end of its body, or returned where the epilog exports them.
 //!
 //! Vectors, in order: position; if used, point size, shading rate, layer and viewport; clip, then cull distances, 4 per
 //! vector. The last has `done` set. A shader without a position exports (0, 0, 0, 1), because the hardware waits for
@@ -11,8 +11,20 @@ use dovetail_base::target::Gpu;
 use dovetail_ir::{AluOp, Builder, ExportTarget, OutputSlot, Type, Value};
 use dovetail_metadata::interface::PositionExports;
 
+/// The position of a shader that writes none.
+const NOWHERE: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 /// Limit of clip and cull distances together in hardware.
 const MAX_DISTANCES: usize = 8;
+
+/// A component of a position vector that is returned.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PositionComponent {
+    /// Number of the vector.
+    pub(super) vector: u8,
+    pub(super) component: u8,
+    /// Its bits, if they are the same at every return.
+    pub(super) constant: Option<u32>,
+}
 
 /// The position vectors of a shader.
 pub(super) struct Positions {
@@ -50,6 +62,45 @@ pub(super) fn plan(outputs: &Outputs, gpu: Gpu) -> Result<Positions> {
 impl Positions {
     /// Exports the vectors at the end of a block.
     pub(super) fn export(&self, b: &mut Builder<'_>, outputs: &Outputs, stores: &BySlot<Value>) {
+        let vectors = self.vectors(b, outputs, stores);
+        let last = vectors.len() - 1;
+        for (n, (enable, values)) in vectors.into_iter().enumerate() {
+            push_export(b, ExportTarget::Pos(n as u8), enable, values, (n == last, n == 0 && self.first_is_masked));
+        }
+    }
+
+    /// The components of all vectors, in order.
+    pub(super) fn components(&self, outputs: &Outputs) -> Vec<PositionComponent> {
+        let mut all = Vec::new();
+        let mut add = |vector: usize, component: usize, constant| {
+            all.push(PositionComponent { vector: vector as u8, component: component as u8, constant });
+        };
+        let constant = |slot| outputs.constant(slot).map(|bits| bits as u32);
+        for n in 0..4u8 {
+            let slot = OutputSlot::Position(n);
+            match self.is_placed(outputs) {
+                true if outputs.has(slot) => add(0, n.into(), constant(slot)),
+                true => {}
+                false => add(0, n.into(), Some(NOWHERE[usize::from(n)].to_bits())),
+            }
+        }
+        if self.misc {
+            (0..4).filter(|n| self.misc_enable() >> n & 1 == 1).for_each(|n| add(1, n, None));
+        }
+        let first = 1 + usize::from(self.misc);
+        for (n, slot) in self.distances.iter().enumerate() {
+            add(first + n / 4, n % 4, constant(*slot));
+        }
+        all
+    }
+
+    /// The vectors at the end of a block, with the components that are sent.
+    pub(super) fn vectors(
+        &self,
+        b: &mut Builder<'_>,
+        outputs: &Outputs,
+        stores: &BySlot<Value>,
+    ) -> Vec<(u8, [Value; 4])> {
         let mut vectors = vec![(0xf, self.position(b, outputs, stores))];
         if self.misc {
             vectors.push(self.misc(b, stores));
@@ -63,16 +114,17 @@ impl Positions {
             // Disabled distances are ignored, so unused lanes may hold anything. Vectors are exported as a whole.
             vectors.push((0xf, values));
         }
-        let last = vectors.len() - 1;
-        for (n, (enable, values)) in vectors.into_iter().enumerate() {
-            push_export(b, ExportTarget::Pos(n as u8), enable, values, (n == last, n == 0 && self.first_is_masked));
-        }
+        vectors
+    }
+
+    /// Whether the shader writes a position.
+    fn is_placed(&self, outputs: &Outputs) -> bool {
+        (0..4).any(|n| outputs.has(OutputSlot::Position(n)))
     }
 
     fn position(&self, b: &mut Builder<'_>, outputs: &Outputs, stores: &BySlot<Value>) -> [Value; 4] {
-        if !(0..4).any(|n| outputs.has(OutputSlot::Position(n))) {
-            let (zero, one) = (b.c32(0), b.fconst(Type::B32, 1.0));
-            return [zero, zero, zero, one];
+        if !self.is_placed(outputs) {
+            return NOWHERE.map(|v| b.c32(v.to_bits()));
         }
         [0, 1, 2, 3].map(|n| stored(b, stores, OutputSlot::Position(n), Type::B32))
     }
@@ -81,28 +133,31 @@ impl Positions {
     fn misc(&self, b: &mut Builder<'_>, stores: &BySlot<Value>) -> (u8, [Value; 4]) {
         let undef = b.undef(Type::B32);
         let mut values = [undef; 4];
-        let mut enable = 0;
         if self.summary.point_size {
             values[0] = stored(b, stores, OutputSlot::PointSize, Type::B32);
-            enable |= 1;
         }
         if self.summary.shading_rate {
             let flags = stored(b, stores, OutputSlot::ShadingRate, Type::B32);
             values[1] = shading_rate(b, flags);
-            enable |= 2;
         }
         if self.summary.layer {
             values[2] = stored(b, stores, OutputSlot::Layer, Type::B32);
-            enable |= 4;
         }
         if self.summary.viewport_index {
             let viewport = stored(b, stores, OutputSlot::ViewportIndex, Type::B32);
             let sixteen = b.c32(16);
             let high = b.alu(AluOp::Shl, &[viewport, sixteen]);
             values[2] = if self.summary.layer { b.alu(AluOp::IOr, &[values[2], high]) } else { high };
-            enable |= 4;
         }
-        (enable, values)
+        (self.misc_enable(), values)
+    }
+
+    fn misc_enable(&self) -> u8 {
+        let all = &self.summary;
+        [all.point_size, all.shading_rate, all.layer || all.viewport_index]
+            .into_iter()
+            .enumerate()
+            .fold(0, |enable, (n, sent)| enable | u8::from(sent) << n)
     }
 }
 

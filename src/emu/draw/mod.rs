@@ -12,6 +12,7 @@ mod ngg;
 mod per_fragment;
 mod quads;
 mod raster;
+mod ring;
 mod samples;
 mod shape;
 mod target;

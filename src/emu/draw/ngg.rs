@@ -1,11 +1,12 @@
 //! Primitive shaders (NGG), pass-through: forms groups of vertices and primitives, as the geometry engine does, runs their waves,
-//! and takes the primitives that they export (gfx10.3; pal-abi 11).
+//! and takes the primitives that they export (pal-abi 11).
 //!
 //! | rule | broken by |
 //! | --- | --- |
-//! | the first wave of a group asks once for room, before it exports anything | a second request, a request of another wave, other numbers |
+//! | the first wave of a group asks once for room, before it exports anything; none does if the registers say so | a second request, a request of another wave, other numbers |
 //! | the lanes that have a primitive export it once, the last export of its kind | missing, more or other lanes |
 //! | the indices of a primitive are those of vertices of the group | an index beyond them |
+//! | where there is an attribute ring, everything is stored when the last position is exported | an outstanding store |
 //! | the registers and the draw agree about the kind of primitives | another kind |
 //!
 //! EXEC at the start of a wave is not what the shader needs, and registers that nothing sets are poison.
@@ -18,15 +19,21 @@ use crate::load::StageCode;
 use crate::wave::Wave;
 use dovetail_base::error::{Error, Result};
 use dovetail_isa::Vgpr;
-use dovetail_metadata::registers::{rsrc2_gs, vgt_gs_onchip_cntl, vgt_gs_out_prim_type};
+use dovetail_metadata::registers::{
+    rsrc1_gs, rsrc2_gs, spi_vs_out_config, vgt_gs_onchip_cntl, vgt_gs_out_prim_type, vgt_shader_stages_en,
+};
 use dovetail_state::PrimitiveKind;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
-/// Registers at entry: SGPRs of the group, of the wave, and with the scratch offset.
+/// Registers at entry: SGPRs of the group, of the wave, and with the scratch offset or the place in the attribute ring.
 const GROUP_INFO: u8 = 2;
 const WAVE_INFO: u8 = 3;
 const SCRATCH_OFFSET: u8 = 5;
-/// VGPRs with the primitive, the vertex id and the instance id.
+const RING_PLACE: u8 = 5;
+/// VGPRs with the primitive and its id, the vertex id and the instance id.
 const PRIMITIVE: Vgpr = Vgpr(0);
+const PRIMITIVE_ID: Vgpr = Vgpr(2);
 const VERTEX_ID: Vgpr = Vgpr(5);
 const INSTANCE_ID: Vgpr = Vgpr(8);
 /// `s_sendmsg` that asks for room.
@@ -38,6 +45,9 @@ const INDEX: u32 = 0x1ff;
 const INDEX_STEP: u32 = 10;
 /// An exported primitive that is not to be drawn.
 const NULL: u32 = 1 << 31;
+
+/// Parameters by their slots.
+pub(super) type Slots = BTreeMap<u8, [u32; 4]>;
 
 /// Vertices and primitives that are worked on together.
 #[derive(Default)]
@@ -128,6 +138,11 @@ impl MachineShaders<'_> {
         let waves = count.div_ceil(size);
         let mut vertices = Vec::with_capacity(ids.len());
         let mut primitives = Vec::new();
+        let place = match &mut self.ring {
+            Some(ring) => Some(ring.begin(self.machine)?),
+            None => None,
+        };
+        let silent = self.field(vgt_shader_stages_en::PRIMGEN_PASSTHRU_NO_MSG) == 1;
         for number in 0..waves {
             let some = |all: usize| (number * size).min(all)..((number + 1) * size).min(all);
             let (ids_here, here) = (&ids[some(ids.len())], &group.primitives[some(group.primitives.len())]);
@@ -135,11 +150,17 @@ impl MachineShaders<'_> {
             let (mut wave, _) = self.wave(stage, 0x5a5a_a5a5_9669_6996 >> number & lanes(size))?;
             set_sgpr(&mut wave, GROUP_INFO, (ids.len() << 12 | group.primitives.len() << 22) as u32)?;
             set_sgpr(&mut wave, WAVE_INFO, (ids_here.len() | here.len() << 8 | number << 24 | waves << 28) as u32)?;
-            if stage.scratch != 0 {
-                set_sgpr(&mut wave, SCRATCH_OFFSET, self.scratch)?;
+            if let Some(place) = place {
+                set_sgpr(&mut wave, RING_PLACE, place)?;
+            } else if let Some(offset) = self.scratch_offset(stage) {
+                set_sgpr(&mut wave, SCRATCH_OFFSET, offset)?;
             }
-            for (lane, (_, [a, b, c])) in here.iter().enumerate() {
+            let has_primitive_id = self.field(rsrc1_gs::GS_VGPR_COMP_CNT) >= 2;
+            for (lane, (number, [a, b, c])) in here.iter().enumerate() {
                 wave.set_vgpr(PRIMITIVE, 0, lane, (a | b << INDEX_STEP | c << (2 * INDEX_STEP)) as u32);
+                if has_primitive_id {
+                    wave.set_vgpr(PRIMITIVE_ID, 0, lane, *number);
+                }
             }
             let has_instance = self.field(rsrc2_gs::ES_VGPR_COMP_CNT) == 3;
             for (lane, id) in ids_here.iter().enumerate() {
@@ -150,7 +171,7 @@ impl MachineShaders<'_> {
             }
             self.begin_trace(ids_here, &wave)?;
             let wave = self.run(wave)?;
-            let wanted = (number == 0).then_some((ids.len() | group.primitives.len() << 12) as u32);
+            let wanted = (number == 0 && !silent).then_some((ids.len() | group.primitives.len() << 12) as u32);
             messages(&wave, wanted)?;
             let (sent, rest): (Vec<Export>, Vec<Export>) =
                 wave.exports.into_iter().partition(|export| export.target == exports::PRIM);
@@ -179,6 +200,20 @@ impl MachineShaders<'_> {
                 )));
             }
             vertices.extend(self.exported_vertices(&rest, ids_here.len())?);
+        }
+        if let Some(ring) = &self.ring {
+            // Those of primitives follow those of vertices.
+            let (own, all) = (self.slots(), self.slots() + self.field(spi_vs_out_config::PRIM_EXPORT_COUNT));
+            let stored = |n: usize, slots: Range<u32>| -> Result<Slots> {
+                slots.map(|slot| Ok((slot as u8, ring.parameter(self.machine, n, slot, all)?))).collect()
+            };
+            for (n, vertex) in vertices.iter_mut().enumerate() {
+                vertex.parameters = stored(n, 0..own)?;
+            }
+            for (n, (number, _)) in group.primitives.iter().enumerate() {
+                let own = stored(n, own..all)?;
+                self.of_primitives.insert(*number, own);
+            }
         }
         Ok((vertices, primitives))
     }

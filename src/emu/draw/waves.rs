@@ -1,6 +1,8 @@
 //! The shaders as machine code: sets up waves of vertices and of quads from the pipeline's registers alone (pal-abi
 //! 2.3, 2.4, 6, 9), and decodes their exports by the same registers.
 
+use super::ngg::Slots;
+use super::ring::AttributeRing;
 use super::target::{converted, export_format, fits};
 use super::{AssembledPrimitives, Pixel, Primitive, Quad, Shaders, Vertex, VertexId};
 use crate::dispatch::{Tables, set_sgpr};
@@ -11,7 +13,7 @@ use crate::mode::{Round, from_f16, to_f16};
 use crate::trace::{Follow, Trace};
 use crate::wave::{POISON, Wave};
 use dovetail_base::error::{Error, Result};
-use dovetail_base::target::{FamilyFacts, Stage};
+use dovetail_base::target::{FamilyFacts, ScratchAccess, Stage};
 use dovetail_isa::Vgpr;
 use dovetail_metadata::registers as reg;
 use dovetail_metadata::registers::{
@@ -21,17 +23,24 @@ use dovetail_metadata::registers::{
 };
 use dovetail_metadata::user_data::pal;
 use dovetail_state::PrimitiveKind;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A pipeline whose shaders run on the machine.
 pub struct MachineShaders<'a> {
-    machine: &'a mut Machine,
+    pub(super) machine: &'a mut Machine,
     pub(super) pipeline: &'a LoadedPipeline,
     tables: Tables,
     pub(super) limits: RunLimits,
     pub(super) trace: Option<&'a mut Trace>,
     /// Bytes of scratch memory of a wave, which is also the scratch offset of every wave.
-    pub(super) scratch: u32,
+    scratch: u32,
+    /// Address of that memory, where the hardware knows it.
+    scratch_base: u64,
+    /// The attribute ring, where the GPU has one.
+    pub(super) ring: Option<AttributeRing>,
+    /// By the number of a primitive: its own parameters.
+    pub(super) of_primitives: BTreeMap<u32, Slots>,
     /// Execution statistics.
     pub stats: RunStats,
 }
@@ -41,6 +50,8 @@ pub(super) mod exports {
     pub const PRIM: u8 = 20;
     pub const MRT_LAST: u8 = 7;
     pub const MRTZ: u8 = 8;
+    pub const DUAL: u8 = 21;
+    pub const DUAL_LAST: u8 = 22;
     pub const POS: u8 = 12;
     pub const POS_LAST: u8 = 15;
     pub const PARAM: u8 = 32;
@@ -65,19 +76,43 @@ impl<'a> MachineShaders<'a> {
             return Err(Error::malformed("the pipeline has no vertex stage"));
         }
         let scratch = pipeline.stages.values().map(|s| s.scratch as usize * s.wave.lanes() as usize).max().unwrap_or(0);
+        let mut scratch_base = 0;
         if scratch != 0 {
             // All waves use the same scratch in turn. Its offset is not 0, so that the run exposes a wave that ignores
             // the offset.
             let address = machine.alloc(2 * scratch)?;
-            tables.set_scratch(machine, GRAPHICS_SCRATCH, address)?;
+            match machine.isa().facts().scratch {
+                ScratchAccess::Descriptor => tables.set_scratch(machine, GRAPHICS_SCRATCH, address)?,
+                ScratchAccess::Base => scratch_base = address + scratch as u64,
+            }
         }
-        Ok(Self { machine, pipeline, tables, limits, trace, scratch: scratch as u32, stats: RunStats::default() })
+        let ring = AttributeRing::new(machine, &tables)?;
+        let (scratch, stats) = (scratch as u32, RunStats::default());
+        Ok(Self {
+            machine,
+            pipeline,
+            tables,
+            limits,
+            trace,
+            scratch,
+            scratch_base,
+            ring,
+            of_primitives: BTreeMap::new(),
+            stats,
+        })
+    }
+
+    /// The scratch offset that an SGPR of a stage has, if one has it.
+    pub(super) fn scratch_offset(&self, stage: &StageCode) -> Option<u32> {
+        let by_descriptor = self.machine.isa().facts().scratch == ScratchAccess::Descriptor;
+        (stage.scratch != 0 && by_descriptor).then_some(self.scratch)
     }
 
     /// A wave with its user data, and the first SGPR after them.
     pub(super) fn wave(&self, stage: &StageCode, exec: u64) -> Result<(Wave, u8)> {
         let mut wave = Wave::new(self.machine.isa(), stage.wave, stage.entry, stage.mode, exec);
         wave.limit_vgprs(stage.vgprs);
+        wave.flat_scratch = self.scratch_base;
         self.tables.set_user_data(stage, &mut wave)?;
         Ok((wave, u8::try_from(stage.user_data.len()).unwrap_or(u8::MAX)))
     }
@@ -96,8 +131,8 @@ impl<'a> MachineShaders<'a> {
 
     fn vertex_wave(&mut self, stage: &StageCode, ids: &[VertexId]) -> Result<Vec<Vertex>> {
         let (mut wave, next) = self.wave(stage, u64::MAX >> (64 - ids.len()))?;
-        if stage.scratch != 0 {
-            set_sgpr(&mut wave, next, self.scratch)?;
+        if let Some(offset) = self.scratch_offset(stage) {
+            set_sgpr(&mut wave, next, offset)?;
         }
         let components = self.field(rsrc1_vs::VGPR_COMP_CNT);
         for (lane, id) in ids.iter().enumerate() {
@@ -131,10 +166,7 @@ impl<'a> MachineShaders<'a> {
     pub(super) fn exported_vertices(&self, exported: &[Export], count: usize) -> Result<Vec<Vertex>> {
         let mut vertices = vec![Vertex::default(); count];
         let mut positions = vec![[[None; 4]; 4]; count];
-        let allowed = match self.field(spi_vs_out_config::NO_PC_EXPORT) {
-            1 => 0,
-            _ => self.field(spi_vs_out_config::VS_EXPORT_COUNT) + 1,
-        };
+        let allowed = if self.ring.is_some() { 0 } else { self.slots() };
         for export in exported {
             for lane in (0..count).filter(|lane| export.exec >> lane & 1 == 1) {
                 let sent = (0..4).filter(|n| export.enabled >> n & 1 == 1);
@@ -161,6 +193,14 @@ impl<'a> MachineShaders<'a> {
             self.place(vertex, rows)?;
         }
         Ok(vertices)
+    }
+
+    /// Number of parameters of a vertex.
+    pub(super) fn slots(&self) -> u32 {
+        match self.field(spi_vs_out_config::NO_PC_EXPORT) {
+            1 => 0,
+            _ => self.field(spi_vs_out_config::VS_EXPORT_COUNT) + 1,
+        }
     }
 
     /// Decodes the position vectors as `PA_CL_VS_OUT_CNTL` says.
@@ -232,6 +272,10 @@ impl<'a> MachineShaders<'a> {
                 let one = 1f32.to_bits();
                 return [[0, one, 0], [0, 0, one], [0; 3], [one, 0, 0]];
             }
+            if of(spi_ps_input_cntl::PRIM_ATTR) == 1 {
+                let own = self.of_primitives.get(&primitive.number).and_then(|slots| slots.get(&(offset as u8 & 0x1f)));
+                return own.map_or([[POISON; 3]; 4], |value| value.map(|word| [word, POISON, POISON]));
+            }
             std::array::from_fn(|channel| {
                 if offset & 0x20 != 0 && !flat {
                     let default = of(spi_ps_input_cntl::DEFAULT_VAL);
@@ -277,8 +321,9 @@ impl<'a> MachineShaders<'a> {
         }
         wave.parameters = Some(Arc::new(parameters));
         let loads_provoking = self.field(rsrc1_ps::LOAD_PROVOKING_VTX) == 1;
-        let loaded = [(true, mask), (loads_provoking, provoking), (stage.scratch != 0, self.scratch)];
-        for (register, (_, value)) in (next..).zip(loaded.into_iter().filter(|(wanted, _)| *wanted)) {
+        let provoking = loads_provoking.then_some(provoking);
+        let loaded = [Some(mask), provoking, self.scratch_offset(stage)];
+        for (register, value) in (next..).zip(loaded.into_iter().flatten()) {
             set_sgpr(&mut wave, register, value)?;
         }
         self.set_pixel_inputs(&mut wave, primitives, quads, &slots);
@@ -392,6 +437,19 @@ impl<'a> MachineShaders<'a> {
                         }
                         if self.field(db_shader_control::MASK_EXPORT_ENABLE) == 1 {
                             out[lane / 4][lane % 4].mask = Some(export.values[2][lane]);
+                        }
+                    }
+                }
+                exports::DUAL | exports::DUAL_LAST => {
+                    // Each has the pixels of one parity: the first colour in the even lane, the second in the odd one.
+                    let parity = usize::from(export.target - exports::DUAL);
+                    for lane in lanes(export.exec).filter(|lane| lane % 2 == parity) {
+                        for (target, from) in [lane & !1, lane | 1].into_iter().enumerate() {
+                            let (number, location) = (formats >> (4 * target) & 15, locations.get(target));
+                            let (Some(format), Some(&location)) = (export_format(number), location) else { continue };
+                            fits(format, export, facts)?;
+                            let channels = (mask >> (4 * location) & 15) as u8;
+                            out[lane / 4][lane % 4].colors.push((location, converted(format, values(from)), channels));
                         }
                     }
                 }

@@ -5,7 +5,7 @@ use super::lds_direct::{BeforeLdsDirect, NEVER, age};
 use crate::hazards::RegisterHazard as Hazard;
 use crate::hazards::depctr::{MEMORY_SOURCES, SCALARS, SCALARS_OF_VECTOR, VCC_OF_VECTOR, VECTOR_RESULTS};
 use crate::instruction::{Fields, Instruction};
-use crate::{Effects, Isa, Op, Register};
+use crate::{Effects, Isa, Op, Register, RegisterSet};
 use dovetail_base::target::WaveSize;
 
 /// SGPRs and VCC, by code.
@@ -36,6 +36,38 @@ impl RegisterWatch {
         let (trans, written) = ([[NEVER; 256]; 2], [[NEVER; 256]; 3]);
         let direct = BeforeLdsDirect::NOTHING;
         some.then_some(Self { isa, wave, trans, written, masks: 0, changed: [0; 2], direct })
+    }
+
+    /// Vector arithmetic that is not known, such as a prolog's, may just have written these registers.
+    pub fn follows(&mut self, registers: &RegisterSet) {
+        registers.iter().filter_map(Register::as_vgpr).for_each(|v| self.written[0][usize::from(v)] = 0);
+    }
+
+    /// Ends what instructions that are not known could still trip over, with one instruction that goes to `out`.
+    pub fn settle(&mut self, out: &mut impl FnMut(Instruction)) {
+        let mut fields = 0;
+        let [valus, transcendentals] = &self.trans;
+        let trans = |(valus, transcendentals): (&u8, &u8)| {
+            *valus < Hazard::VALUS_AFTER_TRANS && *transcendentals < Hazard::TRANS_AFTER_TRANS
+        };
+        let written = || self.written.iter().flatten().any(|age| *age <= Hazard::VALUS_AFTER_FIRST);
+        if self.has(Hazard::TransUse) && valus.iter().zip(transcendentals).any(trans)
+            || self.has(Hazard::PartialForwarding) && written()
+        {
+            fields |= VECTOR_RESULTS;
+        }
+        let [by_scalar, by_vector] = self.changed;
+        for (open, field) in
+            [(self.masks | by_scalar, SCALARS), (by_vector & VCC, VCC_OF_VECTOR), (by_vector & !VCC, SCALARS_OF_VECTOR)]
+        {
+            if open != 0 {
+                fields |= field;
+            }
+        }
+        if fields != 0 {
+            self.cleared(fields);
+            out(Instruction::program(self.isa, Op::SWaitcntDepctr, !fields));
+        }
     }
 
     /// Adds what may have happened on another way to the same place; returns true if that changed this one.
@@ -183,4 +215,39 @@ fn apart(first: [u8; 3], second: [u8; 3]) -> bool {
             // Of two writes with many of EXEC since, it is not known how many are between.
             && ((later + 1).min(2)..3).any(|earlier| recent(first, earlier, Hazard::VALUS_AFTER_FIRST))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Scalar, Src, Vgpr};
+
+    /// What is put where unknown instructions follow these.
+    fn settled(wave: WaveSize, code: &[Instruction]) -> Vec<String> {
+        let isa = Isa::of_known("gfx1100".parse().expect("a GPU"));
+        let mut watch = RegisterWatch::new(isa, wave).expect("hazards");
+        let mut out = Vec::new();
+        for inst in code {
+            watch.pass(&mut inst.clone(), &mut |_| {});
+        }
+        watch.settle(&mut |inst| out.push(inst.text(isa, wave)));
+        watch.settle(&mut |inst| panic!("{inst:?} twice"));
+        out
+    }
+
+    #[test]
+    fn what_an_epilog_could_trip_over_is_ended_once() {
+        let isa = Isa::of_known("gfx1100".parse().expect("a GPU"));
+        let vector = |op, dst, srcs: &[Src]| Instruction::vector(isa, op, Vgpr(dst), srcs);
+        let moved = vector(Op::VMovB32, 1, &[Src::Int(0)]);
+        let trans = vector(Op::VExpF32, 2, &[Vgpr(1).into()]);
+        let chosen = vector(Op::VCndmaskB32, 3, &[Vgpr(1).into(), Vgpr(2).into(), Src::Scalar(Scalar::VccLo)]);
+        assert!(settled(WaveSize::W32, &[moved]).is_empty());
+        assert_eq!(settled(WaveSize::W32, &[trans]), ["s_waitcnt_depctr 0xfff"]);
+        let mut later = vec![trans];
+        later.extend([moved; 6]);
+        assert!(settled(WaveSize::W32, &later).is_empty());
+        assert_eq!(settled(WaveSize::W64, &[moved]), ["s_waitcnt_depctr 0xfff"]);
+        assert_eq!(settled(WaveSize::W64, &[chosen]), ["s_waitcnt_depctr 0xffe"]);
+    }
 }

@@ -81,6 +81,8 @@ pub(super) fn stage_words(
     let msb = fields.user_sgpr_msb.map_or(0, |f| words.field(f));
     let user = words.field(fields.user_sgpr) + 32 * msb;
     report.require(user <= stage.max_user_sgprs() && user <= sgprs, rule, || format!("{name}: {user} user SGPRs"));
+    let least = facts.least_user_sgprs(stage, wave);
+    report.require(user >= least, rule, || format!("{name}: {user} user SGPRs, and the GPU needs {least}"));
     let scratch = number(own, ".scratch_memory_size");
     report.require(scratch.is_some_and(|s| (s > 0) == (words.field(fields.scratch_en) == 1)), rule, || {
         format!("{name}: scratch size {scratch:?} with SCRATCH_EN {}", words.field(fields.scratch_en))
@@ -193,7 +195,9 @@ pub(super) fn graphics_words(words: &RegisterWords, by_name: bool, report: &mut 
         format!("NUM_INTERP {interp} with {controls} attributes")
     });
     let no_params = words.field(spi_vs_out_config::NO_PC_EXPORT) == 1;
-    let slots = if no_params { 0 } else { words.field(spi_vs_out_config::VS_EXPORT_COUNT) + 1 };
+    // Those of primitives follow those of vertices.
+    let slots = words.field(spi_vs_out_config::VS_EXPORT_COUNT) + 1 + words.field(spi_vs_out_config::PRIM_EXPORT_COUNT);
+    let slots = if no_params { 0 } else { slots };
     for n in 0..controls {
         let offset = words.field(spi_ps_input_cntl::OFFSET.nth(n));
         let flat = words.field(spi_ps_input_cntl::FLAT_SHADE.nth(n)) == 1;

@@ -6,7 +6,7 @@ use dovetail::compile::opt;
 use dovetail::compile::phases::{Phase, Phases};
 use dovetail::compile::request::{GeneratorKind, NativeOptions, Scheduling, TuningOptions};
 use dovetail::error::{Error, Result};
-use dovetail::target::{Gpu, Stage, WaveSize};
+use dovetail::target::{Gpu, WaveSize};
 
 /// Prefix of the setup line.
 const MARK: &str = "; fuzz";
@@ -58,18 +58,12 @@ impl Setup {
         let chained = scene.is_some() && random.once_in(4);
         // Four colours of four channels need registers at the same time.
         let vgprs = if scene.is_some() && vgprs > 0 { vgprs.max(24) } else { vgprs };
-        let gpu = match scene {
-            Some(_) => *random.pick(&[Gpu::Gfx1030, Gpu::Gfx1030, Gpu::Gfx1010]),
-            None => *random.pick(&[Gpu::Gfx1030, Gpu::Gfx1030, Gpu::Gfx1010, Gpu::Gfx1100, Gpu::Gfx1100]),
-        };
+        let gpu = *random.pick(&[Gpu::Gfx1030, Gpu::Gfx1030, Gpu::Gfx1010, Gpu::Gfx1100, Gpu::Gfx1100]);
         Self { gpu, wave, vgprs, groups, seed, known, without, passes, scene, whole, chained }
     }
 
     /// Draws one triangle over a screen of as many pixels as a wave has lanes.
     pub fn cover(&mut self) {
-        if !self.gpu.facts().stages.has(Stage::Fragment) {
-            self.gpu = Gpu::default();
-        }
         let extent = [8, self.wave.lanes() / 8];
         self.scene = Some(Scene::covering(extent));
         self.vgprs = if self.vgprs > 0 { self.vgprs.max(24) } else { 0 };

@@ -32,7 +32,7 @@ pub fn known<G: Generator>(
         stage,
         module: other_module.digest(),
         specialization: info.specialization(&[]),
-        wave: default_wave(stage, info.uses_subgroups),
+        wave: default_wave(request.target, stage, info.uses_subgroups),
         entry_point,
         ..request.clone()
     };

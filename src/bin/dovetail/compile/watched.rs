@@ -33,7 +33,7 @@ pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result
         stage,
         module: module.digest(),
         specialization: info.specialization(&args.spec),
-        wave: args.wave.unwrap_or_else(|| default_wave(stage, info.uses_subgroups)),
+        wave: args.wave.unwrap_or_else(|| default_wave(args.target, stage, info.uses_subgroups)),
         options: args.tuning.options(),
         known: Default::default(),
         entry_point,

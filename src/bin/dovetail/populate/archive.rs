@@ -13,7 +13,7 @@ use dovetail::compile::spirv::EntryPointInfo;
 use dovetail::error::{Context, Error, ErrorKind, Result};
 use dovetail::link::{Placement, verify};
 use dovetail::pipeline::{self, Built, PipelineRequest, Route, ShaderRef};
-use dovetail::target::{Gpu, Stage};
+use dovetail::target::{Gpu, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -226,13 +226,14 @@ fn compile_module(
         let unsupported = |model| Error::unsupported(format!("execution model {model}"), entry_point.clone());
         let work = stage.map_err(unsupported).map(|stage| Work {
             module: module.clone(),
+            usual_wave: (wave.is_none() && args.wave.is_none()).then_some(info.uses_subgroups),
             request: StageRequest {
                 target: Gpu::default(),
                 stage,
                 module: module.digest(),
                 entry_point: entry_point.clone(),
                 specialization,
-                wave: wave.or(args.wave).unwrap_or_else(|| default_wave(stage, info.uses_subgroups)),
+                wave: wave.or(args.wave).unwrap_or(WaveSize::W32),
                 options: args.build.tuning.options(),
                 known: Default::default(),
             },
@@ -289,7 +290,7 @@ fn link(
     let shaders = stages.iter().zip(&modules).map(|(stage, found)| {
         let uses_subgroups = found.info.uses_subgroups;
         let wave = stage.wave(uses_subgroups)?.or(args.wave);
-        let wave = wave.unwrap_or_else(|| default_wave(stage.stage, uses_subgroups));
+        let wave = wave.unwrap_or_else(|| default_wave(target, stage.stage, uses_subgroups));
         let shader = ShaderRef::new(&found.module, &stage.entry_point, stage.stage, wave);
         Ok(shader.with_spec_ids(found.info.spec_constants.iter().map(|constant| constant.id)))
     });

@@ -160,6 +160,8 @@ pub struct RegisterLimits {
     pub vgprs: u16,
     /// Where lane masks may be.
     pub masks: MaskPlaces,
+    /// Registers that the epilog reads as the hardware left them.
+    pub kept: RegSet,
 }
 
 /// Where lane masks may be, in the order of preference: in the named place and in those below it.
@@ -177,12 +179,19 @@ impl RegisterLimits {
     /// All SGPRs that a wave may have, and at most `vgprs` VGPRs.
     pub fn new(isa: &'static Isa, vgprs: u16) -> Self {
         let files = isa.facts();
-        Self { sgprs: files.usable_sgprs as u16, vgprs: vgprs.min(files.vgprs as u16), masks: MaskPlaces::Scalars }
+        Self {
+            sgprs: files.usable_sgprs as u16,
+            vgprs: vgprs.min(files.vgprs as u16),
+            masks: MaskPlaces::Scalars,
+            kept: RegSet::default(),
+        }
     }
 
     /// The registers that may hold values.
     pub fn registers(&self) -> RegSet {
-        RegSet::first(RegisterClass::Scalar, self.sgprs).or(&RegSet::first(RegisterClass::Vector, self.vgprs))
+        let all =
+            RegSet::first(RegisterClass::Scalar, self.sgprs).or(&RegSet::first(RegisterClass::Vector, self.vgprs));
+        all.without(&self.kept)
     }
 }
 

@@ -6,7 +6,11 @@ use dovetail_base::error::{Error, Result};
 use dovetail_isa::instruction::{
     Fields, Instruction, InterpFields, Modifiers, ScalarFields, VectorDst, VectorFields, VectorForm,
 };
-use dovetail_isa::{Isa, Latency, Op, OpcodeRow, OperandKind, Src, Traits};
+use dovetail_isa::{Format, Isa, Latency, Op, OpcodeRow, OperandKind, Src, Traits};
+
+/// Wait of LDSDIR for vector arithmetic, and of VINTERP for exports and parameter loads, that waits for nothing.
+const MOST_OUTSTANDING: u8 = 15;
+const ANY_EXPORTS: u8 = 7;
 
 /// SOP1, SOP2, SOPC, SOPK, SOPP.
 pub(super) fn scalar(
@@ -93,7 +97,32 @@ pub(super) fn interp(
     Ok(Instruction { entry, fields: Fields::Interp(fields) })
 }
 
-/// Whether the operation interpolates, in any format.
+/// `lds_param_load`.
+pub(super) fn parameter_load(
+    isa: &'static Isa,
+    inst: &MachineInst,
+    operands: &mut Operands<'_>,
+) -> Result<Instruction> {
+    let Extra::Interp { attr, channel, .. } = inst.extra else { return Err(wrong_extra(inst)) };
+    Ok(Instruction::parameter_load(isa, operands.def_vgpr()?, attr, channel, MOST_OUTSTANDING))
+}
+
+/// `v_interp_*` on loaded parameters. The waits come later.
+pub(super) fn interpolation(
+    isa: &'static Isa,
+    op: Op,
+    inst: &MachineInst,
+    operands: &mut Operands<'_>,
+) -> Result<Instruction> {
+    let dst = operands.def_vgpr()?;
+    let srcs = [operands.vgpr()?, operands.vgpr()?, operands.vgpr()?];
+    match inst.extra {
+        Extra::None => Ok(Instruction::interpolation(isa, op, dst, srcs, ANY_EXPORTS)),
+        _ => Err(wrong_extra(inst)),
+    }
+}
+
+/// Whether the operation interpolates in one step, in any format.
 pub(super) fn interpolates(entry: &OpcodeRow) -> bool {
-    entry.latency == Latency::Interp
+    entry.latency == Latency::Interp && entry.format != Format::Vinterp
 }

@@ -62,7 +62,9 @@ fn instruction(function: &MachineFunction, op: Op, inst: &MachineInst) -> Result
         Format::Mimg => memory::image(entry, inst, &mut operands),
         Format::Exp => memory::export(entry, inst, &mut operands),
         Format::Vintrp => arithmetic::interp(entry, inst, &mut operands),
-        Format::Vinterp | Format::Ldsdir | Format::Vopd => {
+        Format::Ldsdir => arithmetic::parameter_load(function.isa, inst, &mut operands),
+        Format::Vinterp => arithmetic::interpolation(function.isa, op, inst, &mut operands),
+        Format::Vopd => {
             Err(Error::unsupported(entry.mnemonic, format!("no code is made in the format {}", entry.format)))
         }
     }?;

@@ -105,6 +105,8 @@ fn source_wants(row: &OpcodeRow, inst: &MachineInst, n: usize, from_end: usize) 
                 || (n > 0 && row.is(Traits::SCALAR_REST));
             if scalar { Wants::Scalar } else { Wants::Any }
         }
+        // M0.
+        Format::Ldsdir => Wants::Scalar,
         // The coordinate; M0 is the last operand.
         Format::Vintrp => {
             if from_end == 0 {

@@ -1,7 +1,7 @@
 //! Float arithmetic. Only the vector unit has it: a result with uniform operands is uniform, but in a vector register.
 
 use super::{Operands, Selector, run_of};
-use crate::mir::{Extra, Opcode, Operand, OperandValue, PhysReg};
+use crate::mir::{Extra, Operand, OperandValue};
 use dovetail_base::error::{Error, Result};
 use dovetail_ir::{AluOp, Bits, FpFlags, Type, Value};
 use dovetail_isa::Op;
@@ -228,43 +228,6 @@ impl Selector<'_> {
             }
         };
         self.set(result, &[made]);
-        Ok(())
-    }
-
-    /// Interpolates one channel of an attribute.
-    pub(super) fn interpolate(&mut self, attr: u32, channel: u8, args: &[Value], result: Value) -> Result<()> {
-        let extra = self.attribute(attr, channel, 0)?;
-        let (i, j) = (self.word(args[0])?, self.word(args[1])?);
-        let (i, j) = (self.vector(i), self.vector(j));
-        self.set_m0(args[2])?;
-        let m0 = Operand::fixed(PhysReg::M0);
-        let (first, second) = (self.new_vector(), self.new_vector());
-        self.isa(Op::VInterpP1F32, &[Operand::val(first)], &[i, m0], extra);
-        let uses = [j, m0, Operand::val(first)];
-        self.push(Opcode::Isa(Op::VInterpP2F32), &[Operand::val(second)], &uses, extra, true);
-        self.set_val(result, second);
-        Ok(())
-    }
-
-    /// A channel of an attribute at one vertex.
-    pub(super) fn flat(&mut self, attr: u32, channel: u8, vertex: u8, args: &[Value], result: Value) -> Result<()> {
-        let extra = self.attribute(attr, channel, vertex)?;
-        self.set_m0(args[0])?;
-        let val = self.new_vector();
-        self.isa(Op::VInterpMovF32, &[Operand::val(val)], &[Operand::fixed(PhysReg::M0)], extra);
-        self.set_val(result, val);
-        Ok(())
-    }
-
-    fn attribute(&self, attr: u32, channel: u8, vertex: u8) -> Result<Extra> {
-        let attr = u8::try_from(attr).map_err(|_| Error::bug(format!("native: attribute {attr}")))?;
-        Ok(Extra::Interp { attr, channel, vertex })
-    }
-
-    fn set_m0(&mut self, v: Value) -> Result<()> {
-        let word = self.word(v)?;
-        let mask = self.scalar(word);
-        self.isa(Op::SMovB32, &[Operand::fixed(PhysReg::M0)], &[mask], Extra::None);
         Ok(())
     }
 }

@@ -122,8 +122,14 @@ impl Selector<'_> {
         if info.color_export || info.depth_export {
             let none = Operand::constant(0);
             self.isa(self.lane_op(Op::SMovB32, Op::SMovB64), &[Self::exec()], &[none], Extra::None);
-            let target = ExportTarget::Null.number();
-            let extra = Extra::Export { target, enabled: 0, compr: false, done: true, vm: true };
+            let facts = self.isa.facts();
+            let target = match (facts.null_exports, info.color_export) {
+                (true, _) => ExportTarget::Null,
+                (false, true) => ExportTarget::Mrt(0),
+                (false, false) => ExportTarget::MrtZ,
+            };
+            let (target, vm) = (target.number(), facts.valid_mask_bit);
+            let extra = Extra::Export { target, enabled: 0, compr: false, done: true, vm };
             self.isa(Op::Exp, &[], &[Operand::one(OperandValue::Undef); 4], extra);
         }
         let params = self.f.params.len() as u32;
@@ -160,6 +166,12 @@ impl Selector<'_> {
         }
         let uses = self.vectors_apart(&words);
         self.exact_to_the_end();
+        let facts = self.isa.facts();
+        let vm = vm && facts.valid_mask_bit;
+        let (enabled, compr) = match compr && !facts.compressed_exports {
+            true => (enabled & 1 | enabled >> 1 & 2, false),
+            false => (enabled, compr),
+        };
         let extra = Extra::Export { target: target.number(), enabled, compr, done, vm };
         self.isa(Op::Exp, &[], &uses, extra);
         Ok(())

@@ -15,6 +15,7 @@ mod fragment;
 mod half;
 mod image;
 mod integer;
+mod interpolate;
 mod lanes;
 mod locals;
 mod memory;

@@ -41,7 +41,7 @@ fn compile(file: &Path) -> Result<Vec<Result<()>>> {
             module: module.digest(),
             entry_point: entry.name.clone(),
             specialization,
-            wave: default_wave(stage, info.uses_subgroups),
+            wave: default_wave(Gpu::default(), stage, info.uses_subgroups),
             options: TuningOptions::default(),
             known: KnownState::default(),
         };

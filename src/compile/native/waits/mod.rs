@@ -12,7 +12,8 @@ use super::mir::Term;
 use counter::Pending;
 use dovetail_base::error::{Error, Result};
 use dovetail_base::workspace::{List, filled};
-use dovetail_isa::{Effects, Isa, RegisterSet, WaitCounts};
+use dovetail_isa::instruction::{Fields, VectorFields, VectorForm};
+use dovetail_isa::{Counter, Effects, Instruction, Isa, RegisterSet, WaitCounts};
 use state::{RESULTS, SavedState, State};
 
 /// Adds the waits. The code begins while loads of the registers `awaited` may be outstanding.
@@ -27,10 +28,10 @@ pub fn insert(code: &mut Code, awaited: &RegisterSet) -> Result<()> {
         Some(point) => {
             state.load(point, &before.pending);
             walk(code, &effects, &code.blocks[n], &mut state, |wait, item| {
-                push(code.isa, wait, items);
-                if let Some(item) = item {
-                    items.push(*item);
-                }
+                let Some(item) = item else { return push(code.isa, wait, items) };
+                let mut item = *item;
+                push(code.isa, by_itself(&mut item.inst, wait), items);
+                items.push(item);
             });
         }
         // No path leads here.
@@ -109,6 +110,16 @@ fn walk(
     let wait = state.useful(asked);
     state.wait(wait);
     visit(wait, None);
+}
+
+/// Lets an instruction that can wait for exports and parameter loads do so; returns the other waits.
+fn by_itself(inst: &mut Instruction, wait: WaitCounts) -> WaitCounts {
+    let Fields::Vector(VectorFields { form: VectorForm::Interp { wait: own }, .. }) = &mut inst.fields else {
+        return wait;
+    };
+    *own = (*own).min(wait.get(Counter::Export));
+    let others = Counter::ALL.into_iter().filter(|counter| *counter != Counter::Export);
+    others.fold(WaitCounts::ANY, |all, counter| all.at_most(counter, wait.get(counter)))
 }
 
 fn push(isa: &'static Isa, wait: WaitCounts, items: &mut List<Item>) {

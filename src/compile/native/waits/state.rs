@@ -23,6 +23,7 @@ mod kind {
     pub const PIXEL: u8 = 1;
     pub const POSITION: u8 = 2;
     pub const PARAMETER: u8 = 8;
+    pub const LOADED_PARAMETER: u8 = 16;
     /// vscnt.
     pub const STORE: u8 = 1;
 }
@@ -72,7 +73,10 @@ impl State {
         if let Some(count) = self.lgkm.count_for(&both, 0) {
             at_most(Counter::Scalar, if self.lgkm_in_order() { count } else { 0 });
         }
-        if let Some(count) = self.exp.count_for(&effects.writes, 0) {
+        // What an export reads may be read again; what a parameter load writes may not.
+        let loaded = self.exp.count_for(&effects.reads, !kind::LOADED_PARAMETER);
+        let exports = loaded.into_iter().chain(self.exp.count_for(&effects.writes, 0));
+        if let Some(count) = exports.min() {
             at_most(Counter::Export, if self.exp_in_order() { count } else { 0 });
         }
         let writes_exec = [Register::EXEC, Register::EXEC_HI].into_iter().any(|r| effects.writes.contains(r));
@@ -136,7 +140,7 @@ impl State {
                 self.lgkm.issue(kind::FLAT, none);
             }
             CountedAccess::Lds => self.lgkm.issue(kind::LDS, effects.writes),
-            CountedAccess::LdsDirect => self.exp.issue(kind::LDS, effects.writes),
+            CountedAccess::LdsDirect => self.exp.issue(kind::LOADED_PARAMETER, effects.writes),
             CountedAccess::Gds => {
                 self.lgkm.issue(kind::GDS, effects.writes);
                 self.exp.issue(kind::GDS, effects.reads.vector_part());

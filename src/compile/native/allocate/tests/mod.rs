@@ -2,7 +2,7 @@
 
 pub(crate) mod generate;
 
-use super::{Allocated, MaskPlaces, RegisterLimits, allocate};
+use super::{Allocated, MaskPlaces, RegSet, RegisterLimits, allocate};
 use crate::check_alloc::check;
 use crate::mir::verify::verify;
 use crate::mir::{Extra, MachineFunction, MachineInst, Operand, OperandValue, RegisterClass, Val, run_of};
@@ -69,7 +69,7 @@ fn masks_leave_for_lanes_and_for_memory() {
         let (mut refused, mut accesses) = (0, 0);
         for shape in shapes(20, 100, 6) {
             for [sgprs, vgprs] in [[104, 256], [28, 24]] {
-                let limits = RegisterLimits { sgprs, vgprs, masks };
+                let limits = RegisterLimits { sgprs, vgprs, masks, kept: RegSet::default() };
                 let Some(after) = allocated(&generate(shape), limits, &format!("{limits:?} of {shape:?}")) else {
                     refused += 1;
                     continue;
