@@ -148,6 +148,11 @@ fn machine(target: Gpu, opt_level: u8) -> Result<Rc<TargetMachine>> {
     })
 }
 
+/// The first GPU that executes the same code: LLVM 19 does not know all of them.
+pub(super) fn processor(target: Gpu) -> Gpu {
+    Gpu::all().find(|gpu| gpu.instructions() == target.instructions()).unwrap_or(target)
+}
+
 fn new_machine(target: Gpu, opt_level: u8) -> Result<TargetMachine> {
     static INIT: Once = Once::new();
     INIT.call_once(|| Target::initialize_amd_gpu(&InitializationConfig::default()));
@@ -158,7 +163,7 @@ fn new_machine(target: Gpu, opt_level: u8) -> Result<TargetMachine> {
         2 => OptimizationLevel::Default,
         _ => OptimizationLevel::Aggressive,
     };
-    let options = TargetMachineOptions::new().set_cpu(target.name()).set_level(level);
+    let options = TargetMachineOptions::new().set_cpu(processor(target).name()).set_level(level);
     Target::from_triple(&triple)
         .map_err(|e| Error::environment(format!("this LLVM has no AMDGPU target: {e}")))?
         .create_target_machine_from_options(&triple, options)

@@ -3,6 +3,7 @@
 //! LLVM writes a relocatable ELF with its own metadata note. This reads the code without the padding after it, the
 //! read-only data, relocations, and the note's counts and register words. Anything else is a bug.
 
+use super::emit::processor;
 use super::written;
 use dovetail_base::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use dovetail_base::error::{Context, Error, Result};
@@ -19,6 +20,8 @@ use dovetail_reloc::symbol::LinkSymbol;
 const TEXT: &str = ".text";
 const REL_TEXT: &str = ".rel.text";
 const NOTE: &str = ".note";
+/// Bits of the flags that say which GPU it is (`EF_AMDGPU_MACH`). For gfx1010 to gfx1013 LLVM adds that XNACK may be on or off.
+const GPU: u32 = 0xff;
 const RODATA: &str = ".rodata";
 /// Prefix of the names of sections of mergeable constants; the size of an entry follows.
 const MERGEABLE: &str = ".rodata.cst";
@@ -32,8 +35,8 @@ pub(super) fn read(object: &[u8], interface: &StageInterface) -> Result<MachineC
     // Errors in the object are never the fault of the user's input.
     let bug = |e: Error| Error::bug(format!("LLVM's object: {e}"));
     let elf = Elf::parse(object).map_err(bug)?;
-    let flags = interface.target.elf_flags();
-    if (elf.os_abi, elf.machine, elf.file_type, elf.flags) != (OSABI_PAL, MACHINE, RELOCATABLE, flags) {
+    let flags = processor(interface.target).elf_flags();
+    if (elf.os_abi, elf.machine, elf.file_type, elf.flags & GPU) != (OSABI_PAL, MACHINE, RELOCATABLE, flags) {
         return Err(Error::bug(format!("LLVM's object is not a relocatable one of PAL's for {}", interface.target)));
     }
     let (text_index, text) = elf.section(TEXT).ok_or_else(|| Error::bug("LLVM's object has no .text"))?;
