@@ -108,6 +108,18 @@
 // The same for gfx1103.
 #define DVT_TARGET_GFX1103 68
 
+// The same for gfx1150.
+#define DVT_TARGET_GFX1150 67
+
+// The same for gfx1151.
+#define DVT_TARGET_GFX1151 74
+
+// The same for gfx1152.
+#define DVT_TARGET_GFX1152 85
+
+// The same for gfx1153.
+#define DVT_TARGET_GFX1153 88
+
 // `root`, `offset`, `push_constant_root`: the library chooses, by the rules in docs/state.md.
 #define DVT_AUTO 4294967295
 
@@ -138,7 +150,7 @@
 // Pipeline flag: only accept the pipeline compiled as a whole; do not link.
 #define DVT_PIPELINE_LINK_TIME_OPTIMIZATION 16
 
-// Pipeline flag: write metadata 3.0 (register fields by name) instead of 2.6.
+// Pipeline flag: write metadata 3.0 (register fields by name) instead of 2.6. Drivers of gfx1100 and later GPUs read 3.0.
 #define DVT_PIPELINE_NAMED_METADATA 32
 
 // Pipeline flag: `dvt_pipeline_read` returns the ELF of each generation once and drops the library's copy.

@@ -140,7 +140,6 @@ impl ColorExportPlan {
         };
         plan.formats.z_format = z_format(fragment);
         if needs_epilog(gfx, fragment, state) {
-            plan.swapped = state.dual_source;
             plan.coverage =
                 output(fragment, 0, 0).map(|(output, _)| output).filter(|_| state.alpha_to_coverage && plan.mrtz);
             if plan.coverage.is_some() {
@@ -177,16 +176,20 @@ impl ColorExportPlan {
         let written = attachment.filter(|a| a.write_mask & 0xf != 0 || coverage);
         let alpha_is_one = state.alpha_to_one && written.is_some_and(|a| Format::of(a.format).is_ok_and(has_a_one));
         let channels = |color: &ColorOutput| color.channels | if alpha_is_one { ALPHA } else { 0 };
-        let choose = |color| export_format(gfx, written, channels(color), coverage);
+        // Dual-source blending waits for the second colour. If the shader has none, its value is undefined, but it must be exported.
+        let second =
+            (state.dual_source && color.location == 0).then(|| output(fragment, 0, 1).unwrap_or((output_index, color)));
+        // Where lanes swap the colours, each export has both: their format has the channels of both.
+        let swapped = second.filter(|_| !gfx.facts().plain_dual_source);
+        let shared = swapped.map_or(0, |(_, second)| channels(color) | channels(second));
+        let choose = |color| export_format(gfx, written, channels(color) | shared, coverage);
         let Some((format, mask)) = choose(color)? else { return Ok(()) };
-        if !format.sends_any_of(channels(color)) {
+        if !format.sends_any_of(channels(color) | shared) {
             return Ok(());
         }
+        self.swapped = swapped.is_some();
         self.push(output_index, format, alpha_is_one, (color.location, mask));
-        if state.dual_source && color.location == 0 {
-            // Dual-source blending waits for the second colour. If the shader has none, its value is undefined, but it
-            // must be exported.
-            let (second, color) = output(fragment, 0, 1).unwrap_or((output_index, color));
+        if let Some((second, color)) = second {
             let format = choose(color)?.map_or(format, |(format, _)| format);
             self.push(second, format, alpha_is_one, (1, mask));
         }
@@ -323,6 +326,23 @@ mod tests {
         let attachment = ColorAttachment { blend, blend_source_alpha: source_alpha, ..attachment(0, format) };
         let state = ColorState { attachments: vec![attachment], alpha_to_coverage, ..Default::default() };
         plan(vec![color(0, channels)], &state).expect(format).formats.col_format
+    }
+
+    #[test]
+    fn swapped_colours_travel_in_one_format() {
+        let blended = ColorAttachment { blend: true, blend_source_alpha: true, ..attachment(0, "R32_SFLOAT") };
+        let state = ColorState { attachments: vec![blended], dual_source: true, ..Default::default() };
+        let colors = vec![color(0, 1), ColorOutput { index: 1, ..color(0, 0xf) }];
+        let fragment = FragmentInterface { colors, ..Default::default() };
+        let of = |gpu| ColorExportPlan::new(gpu, &fragment, &state).expect("a plan");
+        let (apart, swapped) = (of(Gpu::Gfx1030), of(Gpu::Gfx1100));
+        let formats = |plan: &ColorExportPlan| [0, 4].map(|shift| plan.formats.col_format >> shift & 15);
+        let [red, with_alpha] = [ExportFormat::R32 as u32, ExportFormat::Ar32 as u32];
+        assert_eq!((formats(&apart), apart.swapped), ([red, with_alpha], false));
+        assert_eq!((formats(&swapped), swapped.swapped), ([with_alpha; 2], true));
+        // What is not exported is not swapped.
+        let nothing = ColorState { attachments: Vec::new(), ..state.clone() };
+        assert!(!ColorExportPlan::new(Gpu::Gfx1100, &fragment, &nothing).expect("a plan").swapped);
     }
 
     #[test]

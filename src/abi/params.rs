@@ -127,7 +127,7 @@ impl Attribute {
                 let half = if self.half && flat == 0 { FP16_INTERP_MODE | ATTR0_VALID } else { 0 };
                 u32::from(slot) | pass_through | flat | half
             }
-            Supply::Primitive(slot) => u32::from(slot) | FLAT_SHADE | PRIM_ATTR,
+            Supply::Primitive(slot) => u32::from(slot) | PRIM_ATTR,
             // A default vector has no vertices to select from, so it is never flat.
             Supply::Default(vector) => Self::NO_SLOT | (vector as u32) << DEFAULT_VAL,
             Supply::PointCoord => Self::NO_SLOT | PT_SPRITE_TEX,

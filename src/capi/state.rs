@@ -209,6 +209,10 @@ mod tests {
             DVT_TARGET_GFX1101,
             DVT_TARGET_GFX1102,
             DVT_TARGET_GFX1103,
+            DVT_TARGET_GFX1150,
+            DVT_TARGET_GFX1151,
+            DVT_TARGET_GFX1152,
+            DVT_TARGET_GFX1153,
         ];
         assert!(Gpu::all().map(Gpu::elf_flags).eq(numbers));
     }

@@ -68,6 +68,14 @@ pub const DVT_TARGET_GFX1101: u32 = 0x46;
 pub const DVT_TARGET_GFX1102: u32 = 0x47;
 /// The same for gfx1103.
 pub const DVT_TARGET_GFX1103: u32 = 0x44;
+/// The same for gfx1150.
+pub const DVT_TARGET_GFX1150: u32 = 0x43;
+/// The same for gfx1151.
+pub const DVT_TARGET_GFX1151: u32 = 0x4a;
+/// The same for gfx1152.
+pub const DVT_TARGET_GFX1152: u32 = 0x55;
+/// The same for gfx1153.
+pub const DVT_TARGET_GFX1153: u32 = 0x58;
 
 /// `root`, `offset`, `push_constant_root`: the library chooses, by the rules in docs/state.md.
 pub const DVT_AUTO: u32 = 0xffff_ffff;
@@ -92,7 +100,7 @@ pub const DVT_PIPELINE_PREFER_OPTIMIZED: u32 = 4;
 pub const DVT_PIPELINE_NO_OPTIMIZE: u32 = 8;
 /// Pipeline flag: only accept the pipeline compiled as a whole; do not link.
 pub const DVT_PIPELINE_LINK_TIME_OPTIMIZATION: u32 = 16;
-/// Pipeline flag: write metadata 3.0 (register fields by name) instead of 2.6.
+/// Pipeline flag: write metadata 3.0 (register fields by name) instead of 2.6. Drivers of gfx1100 and later GPUs read 3.0.
 pub const DVT_PIPELINE_NAMED_METADATA: u32 = 32;
 /// Pipeline flag: `dvt_pipeline_read` returns the ELF of each generation once and drops the library's copy.
 pub const DVT_PIPELINE_READ_ONCE: u32 = 64;

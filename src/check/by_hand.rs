@@ -10,7 +10,7 @@ use dovetail_metadata::registers::RegisterWords;
 
 /// The instructions of gfx1100.
 pub(super) fn gfx11() -> &'static Isa {
-    Isa::of_known("gfx1100".parse().expect("known"))
+    Isa::of("gfx1100".parse().expect("known"))
 }
 
 /// The places, in the order of code that ends after it, of the instructions that a pass reports.

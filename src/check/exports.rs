@@ -82,7 +82,12 @@ impl Flow for Exported {
     const BRANCHES: bool = true;
 
     fn branch(&mut self, branch: &Step, taken: bool) {
-        self.without |= self.shared && taken && branch.op() == Op::SCbranchExecz && self.surely == 0;
+        let none = self.shared && taken && branch.op() == Op::SCbranchExecz;
+        if none && self.surely >> POSITION & 1 == 1 {
+            // A wave without primitives goes around their export.
+            self.surely |= 1 << PRIMITIVE;
+        }
+        self.without |= none && self.surely == 0;
     }
 
     fn join(&mut self, other: &Self) -> bool {
@@ -196,6 +201,9 @@ fn unfinished(before: &Exported, words: &RegisterWords, facts: &FamilyFacts) -> 
         return None;
     }
     let has = |target: u8| before.surely >> target & 1 == 1;
+    if before.shared && !has(PRIMITIVE) {
+        return Some("not every path here exports the primitive".to_owned());
+    }
     let position = (0..5).find(|n| position_format(words, *n) != 0 && !has(POSITION + n));
     let parameter = (0..32).find(|n| u32::from(*n) < slots(words, facts) && !has(PARAMETER + n));
     position

@@ -70,6 +70,9 @@ struct Exit {
     jumps: Option<u32>,
 }
 
+/// Most branches in a row that a wave is followed through.
+const MOST_IN_A_ROW: usize = 64;
+
 impl Graph {
     /// Follows the code of a stage.
     pub(super) fn new<'a>(code: &Code<'a>, stage: &StageCode, reporter: &mut Reporter<'a>) -> Self {
@@ -86,8 +89,8 @@ impl Graph {
             let first = self.steps.get(self.blocks.get(block)?.first)?;
             matches!(first.op(), Op::SBranch | Op::SCbranchExecz).then(|| self.target(first)).flatten()
         };
-        // A loop of such branches has no end.
-        for _ in 0..self.blocks.len() {
+        // A loop of such branches has no end, and a long chain would be followed from each of its blocks.
+        for _ in 0..MOST_IN_A_ROW {
             let Some(next) = leads_on(block) else { break };
             block = next;
         }

@@ -11,11 +11,12 @@ use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
 use dovetail_base::target::ParameterPath;
 use dovetail_isa::{Register, RegisterSet};
+use dovetail_metadata::registers::rsrc1_gs;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// SGPRs of a wave of primitive shaders that an epilog reads: numbers of lanes and of the wave, its place in the attribute ring,
-/// the global table. VGPR 0 has the primitive.
+/// the global table. VGPR 0 has the primitive. Written down again, so that the checker does not believe the generator.
 const KEPT_SGPRS: [u8; 3] = [3, 5, 8];
 
 /// Entry registers that the prolog has overwritten, each with the dword of the instruction.
@@ -53,6 +54,10 @@ fn kept(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter: &mut Report
     let mut kept = RegisterSet::EMPTY;
     KEPT_SGPRS.into_iter().for_each(|n| kept.insert(Register::sgpr(n)));
     kept.insert(Register::vgpr(0));
+    // The primitive's id, if the hardware gives it.
+    if code.registers.field(rsrc1_gs::GS_VGPR_COMP_CNT) >= 2 {
+        kept.insert(Register::vgpr(2));
+    }
     let of_epilog = |at: u32| code.part(at).is_some_and(|part| code.role(stage, part) == "epilog");
     for step in graph.steps.iter().filter(|step| !of_epilog(step.at)) {
         if let Some(register) = step.effects.writes.intersection(&kept).iter().next() {

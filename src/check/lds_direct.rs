@@ -63,6 +63,11 @@ fn uses(step: &Step, load: &LdsDirectFields) -> bool {
     step.effects.reads.contains(v) || step.effects.writes.contains(v)
 }
 
+/// Whether it is a load to the same register: what comes before is its own matter.
+fn is_alike(step: &Step, load: &LdsDirectFields) -> bool {
+    matches!(&step.inst.fields, Fields::LdsDirect(other) if other.dst == load.dst)
+}
+
 /// From each load back, with what `look` remembers of the way; the places of the load and of what was found.
 fn backwards<S: Copy + Ord>(
     graph: &Graph,
@@ -87,6 +92,9 @@ fn backwards<S: Copy + Ord>(
         'paths: while let Some((index, n, mut state)) = work.pop() {
             let Some(block) = graph.blocks.get(index) else { continue };
             for step in graph.steps_of(block).iter().take(n).rev() {
+                if is_alike(step, &load) {
+                    continue 'paths;
+                }
                 match look(&load, &mut state, step) {
                     Look::Further => {}
                     Look::End => continue 'paths,

@@ -42,6 +42,7 @@ mod mask_op;
 mod masks;
 mod meet;
 mod names;
+mod priority;
 mod register_hazards;
 mod report;
 mod results;
@@ -77,6 +78,7 @@ pub fn check(bytes: &[u8]) -> Result<CodeReport> {
         empty_loops::check(&graph, stage.wave, &mut reporter);
         exports::check(&graph, &code, stage, &mut reporter);
         hazards::check(&graph, stage.wave, &mut reporter);
+        priority::check(&graph, &mut reporter);
         register_hazards::check(&graph, stage.wave, &mut reporter);
         limits::check(&graph, stage, &mut reporter);
         report.stages.push(StageReport {

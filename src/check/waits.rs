@@ -18,6 +18,8 @@ mod kind {
     pub const SAMPLER: u8 = 2;
     pub const RAY: u8 = 4;
     pub const FLAT: u8 = 8;
+    /// A result that comes by one of two ways, so that it is in order with no other.
+    pub const EITHER: u8 = 32;
     pub const SCALAR: u8 = 1;
     pub const LDS: u8 = 2;
     pub const GDS: u8 = 4;
@@ -176,6 +178,7 @@ const fn way_of(path: VectorPath) -> u8 {
         VectorPath::Plain => kind::PLAIN,
         VectorPath::Sampler => kind::SAMPLER,
         VectorPath::Ray => kind::RAY,
+        VectorPath::Either => kind::EITHER,
     }
 }
 
@@ -266,7 +269,7 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
         let of_vm = before.vm.pending(register).filter(|_| {
             // Results of one path arrive in order, so the later load wins.
             let ways = register.as_vgpr().map_or(0, |v| before.ways[usize::from(v)]);
-            way == 0 || ways & !way != 0
+            way == 0 || way == kind::EITHER || ways & !way != 0
         });
         let loaded = of_vm.or_else(|| before.lgkm.pending(register)).or_else(|| before.parameter(register));
         if let Some(at) = loaded {

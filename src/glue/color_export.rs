@@ -303,7 +303,11 @@ impl<'a> Epilog<'a> {
 
     /// Swaps the last two colours between lanes.
     fn swap(&mut self, wave: WaveSize) -> Result<()> {
-        let (Some((_, second)), Some((_, first))) = (self.exports.pop(), self.exports.pop()) else { return Ok(()) };
+        let (Some((ExpTarget::Mrt(1), second)), Some((ExpTarget::Mrt(0), first))) =
+            (self.exports.pop(), self.exports.pop())
+        else {
+            return Err(Error::malformed("lanes swap two colours, and there are none"));
+        };
         let [first, second] = [first, second].map(ExpSources::registers);
         let mut sources = [[None; 4]; 2];
         let mut pairs = SmallVec::<[_; 4]>::new();
@@ -325,12 +329,11 @@ impl<'a> Epilog<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Result<GluePiece> {
-        let mut this = self;
-        if let Some(wave) = this.key.swap {
-            this.swap(wave)?;
+    fn finish(mut self) -> Result<GluePiece> {
+        if let Some(wave) = self.key.swap {
+            self.swap(wave)?;
         }
-        let Self { mut out, exports, .. } = this;
+        let Self { mut out, exports, .. } = self;
         let last = exports.len().wrapping_sub(1);
         for (i, (target, sources)) in exports.into_iter().enumerate() {
             out.push(Instruction::export(out.isa, target, sources, i == last, true)?);

@@ -16,8 +16,8 @@ const NEIGHBOUR: u16 = 0x161;
 const EXEC: u32 = 0;
 const ODD: u32 = 2;
 
-/// Swaps between neighbouring lanes with whole quads on; `targets` are a register of each target for each pair of values, which
-/// nothing else is in.
+/// Swaps between neighbouring lanes with whole quads on. A pair: the two colours' values of a channel, and the registers of both
+/// targets for it, which nothing else is in.
 pub(super) fn swap(out: &mut Recorder, wave: WaveSize, pairs: &[([Vgpr; 2], [Vgpr; 2])]) -> Result<()> {
     let isa = out.isa;
     let wide = wave == WaveSize::W64;

@@ -1,8 +1,8 @@
 //! The fetch prolog: loads a vertex body's attributes into the registers above its system values, and falls through into the
 //! body.
 //!
-//! Contract (pal-abi 2.3): entry SGPRs and system values ([`VertexEntry`]) are unchanged, all loads have completed at the end, and the prolog
-//! may use all registers above the entry SGPRs and the fetched VGPRs. A body that waits for its attributes itself gets
+//! Contract (pal-abi 2.3): entry SGPRs and system values ([`VertexEntry`]) are unchanged, all loads have completed at the
+//! end, and the prolog may use all registers above the entry SGPRs and the fetched VGPRs. A body that waits for its attributes itself gets
 //! them while their loads are outstanding, provided that the prolog neither converts nor moves what they return.
 //!
 //! The SGPR after the user data counts as an entry SGPR too, because the hardware writes the scratch wave offset there if

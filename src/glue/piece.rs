@@ -3,6 +3,7 @@
 use dovetail_base::error::{Error, Result};
 use dovetail_base::target::WaveSize;
 use dovetail_isa as isa;
+use dovetail_isa::export_priority::{ExportRuns, Next};
 use dovetail_isa::{Counter, HazardState, HazardWatch, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr, WaitCounts};
 use serde::{Deserialize, Deserializer, Serialize};
 use smallvec::SmallVec;
@@ -62,6 +63,8 @@ pub(super) struct Recorder {
     pub(super) isa: &'static Isa,
     dwords: Vec<u32>,
     hazards: HazardWatch,
+    /// For GPUs where exports need it.
+    exports: Option<ExportRuns>,
     /// Why the first instruction without an encoding has none.
     failed: Option<Error>,
     sgprs: u32,
@@ -72,17 +75,36 @@ impl Recorder {
     pub(super) fn new(isa: &'static Isa) -> Self {
         // Glue uses no lane masks, the only operands that depend on the wave size.
         let hazards = HazardWatch::new(isa, WaveSize::W64);
-        Self { isa, dwords: Vec::with_capacity(DWORDS), hazards, failed: None, sgprs: 0, vgprs: 0 }
+        Self {
+            isa,
+            dwords: Vec::with_capacity(DWORDS),
+            hazards,
+            exports: ExportRuns::new(isa),
+            failed: None,
+            sgprs: 0,
+            vgprs: 0,
+        }
     }
 
     pub(super) fn push(&mut self, inst: Instruction) {
-        let Self { isa, dwords, hazards, failed, .. } = self;
+        let Self { isa, dwords, hazards, exports, failed, .. } = self;
         let mut write = |inst: &Instruction| {
             let encoded = isa::encode(isa, WaveSize::W64, inst, dwords);
             *failed = failed.take().or(encoded.err());
         };
+        if let Some(exports) = exports {
+            exports.pass(Next::Instruction(&inst), &mut |between| write(&between));
+        }
         hazards.pass(&inst, &mut |remedy| write(&remedy));
         write(&inst);
+    }
+
+    /// Begins a program that exports.
+    pub(super) fn begin_exports(&mut self) {
+        if let Some(exports) = &self.exports {
+            let first = exports.first();
+            self.push(first);
+        }
     }
 
     /// The register with this number; records its use.

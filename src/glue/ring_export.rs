@@ -276,7 +276,7 @@ impl Epilog<'_> {
             _ => None,
         };
         if let Some(first) = sources.first().and_then(number)
-            && (first..).zip(sources).all(|(register, source)| number(source) == Some(register))
+            && (0..).zip(sources).all(|(n, source)| first.checked_add(n).is_some_and(|v| number(source) == Some(v)))
         {
             self.out.vgpr(first + sources.len() as u32 - 1)?;
             return self.out.vgpr(first);

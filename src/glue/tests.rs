@@ -406,8 +406,19 @@ proptest::proptest! {
         let colors = vec![ColorValue { target, format, ty, values: [Some(vgpr(a)), Some(vgpr(b)), Some(constant(c)), Some(vgpr(e))] }];
         let depth = DepthValues { depth: Some(vgpr(d)), stencil: Some(constant(b)), sample_mask: None, alpha: None };
         let color = ColorExportKey { depth, colors, swap: None, dummy: false };
-        for piece in [PieceKey::Fetch(fetch), PieceKey::ParamExport(params), PieceKey::ColorExport(color)] {
-            if let Err(e) = emit(&GlueKey { target: Gpu::Gfx1030, piece }) {
+        let swapped = ColorExportKey { swap: Some(WaveSize::W32), ..color.clone() };
+        let ring = RingExportKey {
+            wave: WaveSize::W32,
+            positions: vec![[Some(ParamSource::Vgpr(c)), None, Some(ParamSource::Constant(d)), None]],
+            params: params.exports.iter().chain(&[ParamExport { slot: 0, channels: [a, b, c, d].map(|v| Some(ParamSource::Vgpr(v))) }]).cloned().collect(),
+            primitive_id: (e % 2 == 0).then_some(target),
+            writes_memory: b % 2 == 0,
+        };
+        let gfx10 = [PieceKey::Fetch(fetch.clone()), PieceKey::ParamExport(params), PieceKey::ColorExport(color.clone())];
+        let gfx11 = [PieceKey::Fetch(fetch), PieceKey::RingExport(ring), PieceKey::ColorExport(color), PieceKey::ColorExport(swapped)];
+        let of = |target: Gpu, pieces: &[PieceKey]| pieces.iter().map(|piece| GlueKey { target, piece: piece.clone() }).collect::<Vec<_>>();
+        for key in [of(Gpu::Gfx1030, &gfx10), of(Gpu::Gfx1100, &gfx11), of(Gpu::Gfx1150, &gfx11)].concat() {
+            if let Err(e) = emit(&key) {
                 proptest::prop_assert!(matches!(e.kind(), dovetail_base::error::ErrorKind::Malformed(_)), "{}", e);
             }
         }

@@ -10,6 +10,7 @@ use dovetail_isa::Isa;
 
 pub(super) fn emit(isa: &'static Isa, wave: WaveSize) -> Result<GluePiece> {
     let mut out = Recorder::new(isa);
+    out.begin_exports();
     set_exec(&mut out, wave, WAVE_VERTICES)?;
     out.finish(HardwareStage::Gs.entry_symbol(), Attach::Before)
 }

@@ -198,7 +198,7 @@ mod tests {
     const W32: WaveSize = WaveSize::W32;
 
     fn gfx11() -> &'static Isa {
-        Isa::of_known("gfx1100".parse().expect("known"))
+        Isa::of("gfx1100".parse().expect("known"))
     }
 
     fn v(n: u8) -> Src {

@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_delay_names_what_it_waits_for() {
-        let isa = Isa::of_known("gfx1100".parse().expect("known"));
+        let isa = Isa::of("gfx1100".parse().expect("known"));
         let text = |next, further| Instruction::delay(isa, next, further).map(|inst| inst.text(isa, WaveSize::W32));
         let vector = AluDependence::Vector(1);
         assert_eq!(text(vector, None).as_deref(), Ok("s_delay_alu instid0(VALU_DEP_1)"));

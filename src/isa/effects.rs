@@ -61,6 +61,9 @@ pub enum VectorPath {
     Plain,
     /// Sampled images.
     Sampler,
+    /// Images that are sampled at a level, or in quads: gfx11.5 executes some of them as loads (Mesa: `get_vmem_type`), and which
+    /// is not known.
+    Either,
     /// Ray intersection.
     Ray,
 }
@@ -396,6 +399,7 @@ impl Collector {
         let returns = self.data(f.data, f.data, f.cache.glc, f.data_registers(self.entry) + f.status_registers());
         self.read_exec();
         let path = match () {
+            () if self.is(Traits::EITHER_PATH) => VectorPath::Either,
             () if self.is(Traits::SAMPLES) => VectorPath::Sampler,
             () if self.is(Traits::RAY) => VectorPath::Ray,
             () => VectorPath::Plain,

@@ -13,8 +13,7 @@ use super::program_names::{self, ProgramNames};
 use super::sampling::SamplingTable;
 use super::tables::{self, ABSENT, long_number};
 use super::{Format, Op, OpcodeRow, Traits};
-use dovetail_base::error::Result;
-use dovetail_base::target::{Family, FamilyFacts, Gpu, InstructionSet, KnownGpu};
+use dovetail_base::target::{Family, FamilyFacts, Gpu, InstructionSet};
 use std::fmt;
 
 /// No row.
@@ -214,16 +213,7 @@ impl Isa {
 
     /// The instruction set of a GPU.
     pub const fn of(gpu: Gpu) -> &'static Self {
-        Self::of_set(gpu.instructions())
-    }
-
-    /// The instruction set of a GPU whose code is read.
-    pub const fn of_known(gpu: KnownGpu) -> &'static Self {
-        Self::of_set(gpu.instructions())
-    }
-
-    const fn of_set(set: InstructionSet) -> &'static Self {
-        match set {
+        match gpu.instructions() {
             InstructionSet::Gfx1010 => &GFX1010,
             InstructionSet::Gfx1012 => &GFX1012,
             InstructionSet::Gfx1013 => &GFX1013,
@@ -239,7 +229,7 @@ impl Isa {
     ///
     /// # Errors
     /// Unsupported: no code is made for them.
-    pub fn family(&self) -> Result<Family> {
+    pub const fn family(&self) -> Family {
         self.set.family()
     }
 
@@ -331,7 +321,7 @@ mod tests {
     ];
 
     fn isa(gpu: &str) -> &'static Isa {
-        Isa::of_known(gpu.parse().expect("known"))
+        Isa::of(gpu.parse().expect("known"))
     }
 
     fn rows(table: &'static str) -> impl Iterator<Item = (&'static str, u16, &'static str)> {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Op                  an operation, by meaning, the same for all families
-//! Isa::of(gpu)        what a GPU has (`of_known`: also one whose code is only read)
+//! Isa::of(gpu)        what a GPU has
 //!   ├ tables/         one row per operation: format, number, operands, latency class, traits
 //!   └ layout/         the fields of each format
 //! Instruction { entry, fields }       made by build.rs, read by the emulator, the checker, effects()
@@ -48,6 +48,7 @@ mod effects;
 mod effects_oracle;
 mod encode;
 mod export;
+pub mod export_priority;
 mod format;
 mod hazard_watch;
 mod hazards;

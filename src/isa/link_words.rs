@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn gfx11_has_other_words_and_the_same_loads() {
-        let isa = Isa::of_known("gfx1100".parse().expect("known"));
+        let isa = Isa::of("gfx1100".parse().expect("known"));
         let words = &isa.words;
         assert_eq!((words.nop, words.branch, words.code_end), (0xbf80_0000, 0xbfa0_0000, 0xbf9f_0000));
         let encoded = |inst: Instruction| -> Vec<u32> {

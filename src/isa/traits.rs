@@ -91,6 +91,7 @@ traits! {
 
     // Images: the kind, and address operands in the hardware's order.
     SAMPLES "Takes a sampler.";
+    EITHER_PATH "gfx11.5 may execute it as a load.";
     FOUR "Four components whatever the mask says.";
     RAY "Ray intersection.";
     SIZE_QUERY "The address is a mip level.";

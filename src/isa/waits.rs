@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn gfx11_has_the_same_counters_in_another_word() {
-        let isa = Isa::of_known("gfx1100".parse().expect("known"));
+        let isa = Isa::of("gfx1100".parse().expect("known"));
         let counts = WaitCounts::all(Counter::Scalar).at_most(Counter::Vector, 37).at_most(Counter::Store, 5);
         let made: Vec<Instruction> = isa.wait(counts).collect();
         assert_eq!(made.iter().filter_map(|inst| isa.waited(inst)).reduce(WaitCounts::and), Some(counts));
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn interpolation_waits_for_what_its_field_says() {
-        let isa = Isa::of_known("gfx1100".parse().expect("known"));
+        let isa = Isa::of("gfx1100".parse().expect("known"));
         let step = |wait| Instruction::interpolation(isa, Op::VInterpP10F32, Vgpr(2), [0, 1, 0].map(Vgpr), wait);
         assert_eq!(step(3).export_wait(), Some(3));
         assert_eq!(step(3).with_export_wait(1), step(1));

@@ -17,7 +17,7 @@ use super::registers::*;
 use super::schema::MetadataKey;
 use dovetail_base::error::{Error, FullCompile, Result};
 use dovetail_base::kinds::DepthMode;
-use dovetail_base::target::{HardwareStage, ParameterPath};
+use dovetail_base::target::HardwareStage;
 use dovetail_state::ColorState;
 
 /// `SPI_SHADER_POS_FORMAT` of one vector.
@@ -208,12 +208,8 @@ pub(super) fn fragment_part(part: &mut Notes, interface: &StageInterface, fragme
     // One for each attribute, and one if there are none. A link refuses more than the rasterizer has.
     let attributes = fragment.inputs.len().min(MAX_ATTRIBUTES) as u32;
     (0..attributes.max(1)).try_for_each(|n| words.reserve(SPI_PS_INPUT_CNTL.nth(n)))?;
+    // From gfx11 on the count has attributes of primitives too, and their own count is 0 (LLPC, `RegisterMetadataBuilder`).
     words.set_field(spi_ps_in_control::NUM_INTERP, attributes)?;
-    if interface.target.facts().parameters == ParameterPath::Ring {
-        // They are counted above too (PAL).
-        let of_primitives = fragment.inputs.iter().filter(|input| input.semantic == Semantic::PrimitiveId).count();
-        words.set_field(spi_ps_in_control::NUM_PRIM_INTERP, of_primitives as u32)?;
-    }
     if fragment.inputs.iter().any(|input| input.semantic == Semantic::PointCoord) {
         // Sprite coordinates: S, T, 0, 1.
         for (field, value) in [

@@ -33,8 +33,8 @@ pub struct StageInterface {
     pub epilog: bool,
     /// The content of each user-data SGPR, from the first of the hardware stage on.
     pub user_data: Vec<UserData>,
-    /// SGPRs that the hardware always loads at entry, from that of the first user data on: user data, then system values. With RSRC2.SCRATCH_EN it loads one
-    /// more, the scratch wave offset; a prolog may use those above.
+    /// SGPRs that the hardware always loads at entry, from that of the first user data on: user data, then system values.
+    /// With RSRC2.SCRATCH_EN it loads one more, the scratch wave offset; a prolog may use those above.
     pub entry_sgprs: u32,
     /// Resource bindings used, sorted by set and binding.
     pub resources: Vec<ResourceUse>,

@@ -62,7 +62,7 @@ impl RegisterWords {
     /// Sets a whole word, if the family has the register.
     ///
     /// # Errors
-    /// None.
+    /// A bug, as of [`Self::set`].
     pub(super) fn set_known(&mut self, register: HardwareRegister, word: u32) -> Result<()> {
         if register.number(self.family).is_some() { self.set(register, word) } else { Ok(()) }
     }

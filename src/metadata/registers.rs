@@ -118,7 +118,8 @@ registers! {
     compute_user_data COMPUTE_USER_DATA [0x2E40] * 16 Link Same {}
     cb_shader_mask CB_SHADER_MASK [0xA08F] Link Same { ALL 0 32 }
     spi_ps_input_cntl SPI_PS_INPUT_CNTL [0xA191] * 32 Link Same { OFFSET 0 6 DEFAULT_VAL 8 2 FLAT_SHADE 10 1
-        ROTATE_PC_PTR [-, 11 1, 11 1] PRIM_ATTR [-, -, 12 1] PT_SPRITE_TEX 17 1 FP16_INTERP_MODE 19 1 ATTR0_VALID 24 1 ATTR1_VALID 25 1 }
+        ROTATE_PC_PTR [-, 11 1, 11 1] PRIM_ATTR [-, -, 12 1] PT_SPRITE_TEX 17 1 FP16_INTERP_MODE 19 1
+        ATTR0_VALID 24 1 ATTR1_VALID 25 1 }
     spi_vs_out_config SPI_VS_OUT_CONFIG [0xA1B1] Link Same { VS_EXPORT_COUNT 1 5 NO_PC_EXPORT 7 1
         PRIM_EXPORT_COUNT [-, 8 5, 8 5] }
     spi_ps_input_ena SPI_PS_INPUT_ENA [0xA1B3] Code Same { ENA 0 16 }

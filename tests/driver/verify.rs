@@ -124,7 +124,8 @@ fn identification() {
     breaks(ElfRule::Identification, &patch(graphics(), 8, &[1]));
     breaks(ElfRule::Identification, &patch(graphics(), 16, &[3]));
     breaks(ElfRule::Identification, &patch(graphics(), 18, &[62]));
-    breaks(ElfRule::Identification, &patch(graphics(), 48, &[0x43]));
+    // gfx900.
+    breaks(ElfRule::Identification, &patch(graphics(), 48, &[0x2c]));
 }
 
 #[test]

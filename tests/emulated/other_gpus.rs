@@ -17,3 +17,8 @@ fn coverage_cases_agree_on_gfx1100_in_waves_of_32() {
 fn coverage_cases_agree_on_gfx1102_in_waves_of_64() {
     coverage("other_gpus::coverage_cases_agree_on_gfx1102_in_waves_of_64", Gpu::Gfx1102, WaveSize::W64);
 }
+
+#[test]
+fn coverage_cases_agree_on_gfx1150_in_waves_of_32() {
+    coverage("other_gpus::coverage_cases_agree_on_gfx1150_in_waves_of_32", Gpu::Gfx1150, WaveSize::W32);
+}

@@ -46,14 +46,17 @@ fn the_picture_is_lavapipes() {
 }
 
 /// GPUs whose code differs: one of each instruction set.
-const DIFFERENT: [Gpu; 6] = [Gpu::Gfx1010, Gpu::Gfx1011, Gpu::Gfx1013, Gpu::Gfx1030, Gpu::Gfx1100, Gpu::Gfx1102];
+const DIFFERENT: [Gpu; 8] =
+    [Gpu::Gfx1010, Gpu::Gfx1011, Gpu::Gfx1013, Gpu::Gfx1030, Gpu::Gfx1100, Gpu::Gfx1102, Gpu::Gfx1150, Gpu::Gfx1151];
 
 #[test]
-fn six_gpus_draw_the_same_picture() {
+fn different_gpus_draw_the_same_picture() {
     if ChosenCompiler::new().generator() != GeneratorKind::Native {
         return;
     }
-    let Some(mut knot) = scene("picture::six_gpus_draw_the_same_picture", "knot", shown::knot(SIZE, 1)) else { return };
+    let Some(mut knot) = scene("picture::different_gpus_draw_the_same_picture", "knot", shown::knot(SIZE, 1)) else {
+        return;
+    };
     knot.take_colors_from_draw();
     knot.state.raster.primitive = knot.inputs.draw.as_ref().expect("a draw").topology.kind();
     let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());

@@ -213,7 +213,7 @@ impl Scene {
         }
     }
 
-    /// Draws with the vertex shader as a primitive shader, in groups of several sizes, and with the code of a GPU that has no
+    /// Draws with the vertex shader as a primitive shader, in groups of several sizes, and with the code of GPUs that have no
     /// other vertex shaders, and compares with the hardware VS stage: nothing may differ.
     pub fn judge_primitive_shader(&self, name: &str) {
         let draw = self.inputs.draw.as_ref().expect("a draw");
@@ -233,9 +233,10 @@ impl Scene {
             let depth = targets.depth.map(|depth| depth.data.iter().map(|z| z.to_bits()).collect::<Vec<_>>());
             (ran.bindings, colors, depth, targets.stencil.map(|stencil| stencil.data))
         };
-        for (arrangement, version) in
-            [(Arrangement::SMALL, MetadataVersion::Registers), (Arrangement::LARGE, MetadataVersion::Named)]
-        {
+        for (arrangement, version, gpus) in [
+            (Arrangement::SMALL, MetadataVersion::Registers, &[Gpu::Gfx1100][..]),
+            (Arrangement::LARGE, MetadataVersion::Named, &[Gpu::Gfx1100, Gpu::Gfx1150]),
+        ] {
             let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain").with_metadata(version);
             let of = |scene: &Self, gpu| {
                 scene.pipelines_for(gpu, &tools, &[arrangement]).into_iter().map(|(_, _, elf)| elf).collect::<Vec<_>>()
@@ -243,7 +244,7 @@ impl Scene {
             let before = of(self, Gpu::Gfx1030);
             let mut others = vec![of(&ngg, Gpu::Gfx1030)];
             if ChosenCompiler::new().generator() == GeneratorKind::Native {
-                others.push(of(&ngg, Gpu::Gfx1100));
+                others.extend(gpus.iter().map(|gpu| of(&ngg, *gpu)));
             }
             for (before, elf) in others.iter().flat_map(|others| before.iter().zip(others)) {
                 // It reads the primitive id.

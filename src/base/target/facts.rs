@@ -61,6 +61,9 @@ pub struct FamilyFacts {
     /// colours have special targets, and neighbouring lanes swap them; and beside depth coverage comes from alpha in the target
     /// of depth (PAL's colour exports; Mesa, `p_dual_src_export_gfx11`).
     pub plain_dual_source: bool,
+    /// Waves that export run at a raised priority, and at the lowest after each run of exports (LLVM:
+    /// `FeatureRequiredExportPriority`).
+    pub export_priority: bool,
     /// How parameters get to fragment waves.
     pub parameters: ParameterPath,
     /// Bytes of an element of a swizzled buffer, by the two highest bits of a descriptor's second dword; 0 if it is not
@@ -190,6 +193,7 @@ const GFX103: FamilyFacts = FamilyFacts {
     compressed_exports: true,
     null_exports: true,
     plain_dual_source: true,
+    export_priority: false,
     parameters: ParameterPath::Exports,
     swizzled_elements: [0, 0, 4, 4],
     buffer_layouts: GFX10_BUFFER_LAYOUTS,
@@ -223,14 +227,23 @@ const GFX11: FamilyFacts = FamilyFacts {
 /// With half as many VGPRs more (LLVM: `Feature1_5xVGPRs`).
 const GFX11_LARGE: FamilyFacts = FamilyFacts { physical_vgprs: [1536, 768], vgpr_allocation: [24, 12], ..GFX11 };
 
+/// LLVM: `FeatureISAVersion11_5_Common`.
+const GFX115: FamilyFacts = FamilyFacts { least_user_sgprs: 0, export_priority: true, ..GFX11 };
+
+/// With half as many VGPRs more.
+const GFX115_LARGE: FamilyFacts =
+    FamilyFacts { physical_vgprs: GFX11_LARGE.physical_vgprs, vgpr_allocation: GFX11_LARGE.vgpr_allocation, ..GFX115 };
+
 impl InstructionSet {
     /// The numbers of its GPUs.
     pub const fn facts(self) -> &'static FamilyFacts {
         match self {
             Self::Gfx1010 | Self::Gfx1012 | Self::Gfx1013 => &GFX101,
             Self::Gfx103 => &GFX103,
-            Self::Gfx1100 | Self::Gfx1151 => &GFX11_LARGE,
-            Self::Gfx1102 | Self::Gfx1150 => &GFX11,
+            Self::Gfx1100 => &GFX11_LARGE,
+            Self::Gfx1102 => &GFX11,
+            Self::Gfx1150 => &GFX115,
+            Self::Gfx1151 => &GFX115_LARGE,
         }
     }
 }

@@ -1,7 +1,5 @@
 //! GPUs that have things in common: generations, and those that execute the same code.
 
-use crate::error::{Error, Result};
-
 /// GPUs of one generation: one encoding of instructions, one set of registers, the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
@@ -9,7 +7,7 @@ pub enum Family {
     Gfx101,
     /// RDNA 2.
     Gfx103,
-    /// RDNA 3.
+    /// RDNA 3 and 3.5.
     Gfx11,
 }
 
@@ -53,17 +51,11 @@ pub enum InstructionSet {
 
 impl InstructionSet {
     /// The family of its GPUs.
-    ///
-    /// # Errors
-    /// Unsupported: no code is made for them.
-    pub fn family(self) -> Result<Family> {
+    pub const fn family(self) -> Family {
         match self {
-            Self::Gfx1010 | Self::Gfx1012 | Self::Gfx1013 => Ok(Family::Gfx101),
-            Self::Gfx103 => Ok(Family::Gfx103),
-            Self::Gfx1100 | Self::Gfx1102 => Ok(Family::Gfx11),
-            Self::Gfx1150 | Self::Gfx1151 => {
-                Err(Error::unsupported(format!("{self:?}"), "Dovetail makes no code for it"))
-            }
+            Self::Gfx1010 | Self::Gfx1012 | Self::Gfx1013 => Family::Gfx101,
+            Self::Gfx103 => Family::Gfx103,
+            Self::Gfx1100 | Self::Gfx1102 | Self::Gfx1150 | Self::Gfx1151 => Family::Gfx11,
         }
     }
 

@@ -2,7 +2,6 @@
 
 mod facts;
 mod family;
-mod known;
 mod pci;
 mod shape;
 mod stage;
@@ -10,7 +9,6 @@ mod wave;
 
 pub use facts::{BufferLayout, FamilyFacts, ParameterPath, ScratchAccess};
 pub use family::{Family, InstructionSet};
-pub use known::{DecodedGpu, KnownGpu};
 pub use shape::{MOST_HARDWARE_STAGES, PipelineShape, ShapeStage};
 pub use stage::{HardwareStage, Stage, StageSet};
 pub use wave::WaveSize;
@@ -20,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A GPU that code is made for, by LLVM's processor name (those whose code is only read: [`DecodedGpu`]). To add one of a
-/// known family: a variant here, and its row. New ones come last, because files have their numbers.
+/// A GPU that code is made for, by LLVM's processor name. To add one of a known family: a variant here, and its row. New
+/// ones come last, because files have their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Gpu {
@@ -55,6 +53,14 @@ pub enum Gpu {
     Gfx1102,
     /// Phoenix.
     Gfx1103,
+    /// Strix Point.
+    Gfx1150,
+    /// Strix Halo.
+    Gfx1151,
+    /// Krackan Point.
+    Gfx1152,
+    /// Krackan Point 2.
+    Gfx1153,
 }
 
 /// What distinguishes a GPU.
@@ -70,7 +76,7 @@ struct Row {
 
 impl Gpu {
     /// In the order of the variants.
-    const ROWS: [Row; 15] = {
+    const ROWS: [Row; 19] = {
         const fn row(gpu: Gpu, name: &'static str, elf_flags: u32, of: InstructionSet, family: Family) -> Row {
             Row { gpu, name, elf_flags, instructions: of, family }
         }
@@ -90,6 +96,10 @@ impl Gpu {
             row(Gpu::Gfx1101, "gfx1101", 0x46, InstructionSet::Gfx1100, Family::Gfx11),
             row(Gpu::Gfx1102, "gfx1102", 0x47, InstructionSet::Gfx1102, Family::Gfx11),
             row(Gpu::Gfx1103, "gfx1103", 0x44, InstructionSet::Gfx1102, Family::Gfx11),
+            row(Gpu::Gfx1150, "gfx1150", 0x43, InstructionSet::Gfx1150, Family::Gfx11),
+            row(Gpu::Gfx1151, "gfx1151", 0x4a, InstructionSet::Gfx1151, Family::Gfx11),
+            row(Gpu::Gfx1152, "gfx1152", 0x55, InstructionSet::Gfx1150, Family::Gfx11),
+            row(Gpu::Gfx1153, "gfx1153", 0x58, InstructionSet::Gfx1150, Family::Gfx11),
         ]
     };
 
@@ -133,12 +143,20 @@ impl Gpu {
         self.family().hardware_stage(api)
     }
 
+    fn find(wanted: impl Fn(Self) -> bool, what: impl FnOnce() -> String) -> Result<Self> {
+        let known = || {
+            let targets = Self::all().map(Self::name).collect::<Vec<_>>().join(", ");
+            format!("known targets: {targets}; families: {}", Family::ALL.map(Family::name).join(", "))
+        };
+        Self::all().find(|gpu| wanted(*gpu)).ok_or_else(|| Error::unsupported(what(), known()))
+    }
+
     /// The GPU that an ELF file is for.
     ///
     /// # Errors
-    /// Unsupported: these `e_flags` are of no GPU that Dovetail knows, or of one that it makes no code for.
+    /// Unsupported: these `e_flags` are of no GPU that Dovetail knows.
     pub fn of_elf_flags(flags: u32) -> Result<Self> {
-        KnownGpu::of_elf_flags(flags)?.target()
+        Self::find(|gpu| gpu.elf_flags() == flags, || format!("e_flags {flags:#x}"))
     }
 
     /// The GPU that an ELF file is for, by its header.
@@ -192,7 +210,7 @@ impl fmt::Display for Gpu {
 impl FromStr for Gpu {
     type Err = Error;
     fn from_str(s: &str) -> Result<Self> {
-        s.parse::<KnownGpu>()?.target()
+        Self::find(|gpu| gpu.name() == s, || format!("target {s}"))
     }
 }
 

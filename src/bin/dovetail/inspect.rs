@@ -13,7 +13,7 @@ use dovetail::metadata::read_unlinked::interface_of;
 use dovetail::metadata::registers::HardwareRegister as Word;
 use dovetail::reloc::kind;
 use dovetail::reloc::symbol::LinkSymbol;
-use dovetail::target::{Gpu, KnownGpu, WaveSize};
+use dovetail::target::{Gpu, WaveSize};
 use object::elf;
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SymbolKind};
@@ -44,7 +44,7 @@ struct Report {
     flags: String,
     /// The GPU, if Dovetail knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    gpu: Option<KnownGpu>,
+    gpu: Option<Gpu>,
     sections: Vec<Section>,
     symbols: Vec<Symbol>,
     relocations: Vec<Relocation>,
@@ -142,7 +142,7 @@ fn inspect(bytes: &[u8]) -> Result<Report> {
         registers: Vec::new(),
         code: None,
         // Other bits say how the code was compiled.
-        gpu: KnownGpu::of_elf_flags(header.e_flags(LittleEndian).0 & 0xff).ok(),
+        gpu: Gpu::of_elf_flags(header.e_flags(LittleEndian).0 & 0xff).ok(),
         wave: None,
     };
     for section in file.sections() {
@@ -150,14 +150,14 @@ fn inspect(bytes: &[u8]) -> Result<Report> {
         if name == ".note" {
             let data = section.data().map_err(broken)?;
             let document = Document::parse(note::metadata(data)?)?;
-            let target = report.gpu.map_or(Some(Gpu::default()), |gpu| gpu.target().ok());
+            let target = report.gpu.unwrap_or_default();
             report.registers = registers_of(&document, target)?;
             report.metadata = json(&rmpv::Value::Map(document.pipeline.clone()));
             if unlinked_key(&document.pipeline).is_some() {
                 report.kind = "unlinked stage ELF";
             }
-            // With the names of the fields, which the file does not have. Other generations are shown as they are.
-            let interface = target.and_then(|gpu| interface_of(&document, gpu).ok());
+            // With the names of the fields, which the file does not have. Other generations of the format are shown as they are.
+            let interface = interface_of(&document, target).ok();
             if let (Some(shown), Some(interface)) = (report.metadata.get_mut(INTERFACE_KEY), interface) {
                 report.wave = Some(interface.wave);
                 *shown = serde_json::to_value(interface).map_err(|e| Error::bug(e.to_string()))?;
@@ -236,19 +236,19 @@ fn meaning(symbol: &LinkSymbol) -> String {
 }
 
 /// The register words of a document. Version 3 names fields instead of words: of its words, only the bits that the
-/// named fields and other keys give are known. Without a GPU that code is made for, words are only numbers.
-fn registers_of(document: &Document, gpu: Option<Gpu>) -> Result<Vec<Register>> {
+/// named fields and other keys give are known.
+fn registers_of(document: &Document, gpu: Gpu) -> Result<Vec<Register>> {
     let found = document.pipeline.iter().find(|(k, _)| k.as_str() == Some(".registers")).and_then(|(_, v)| v.as_map());
     let given = found.into_iter().flatten().filter_map(|(k, v)| {
         let number = |v: &rmpv::Value| u32::try_from(v.as_u64()?).ok();
         Some((number(k)?, number(v)?))
     });
-    let words = match (document.version, gpu) {
-        (Some((3.., _)), Some(gpu)) => named::registers(document, gpu)?.numbered().collect(),
+    let words = match document.version {
+        Some((3.., _)) => named::registers(document, gpu)?.numbered().collect(),
         _ => given.collect::<Vec<_>>(),
     };
     let register = |(number, value)| {
-        let known = gpu.and_then(|gpu| Some((Word::of_number(gpu.family(), number)?, gpu.family())));
+        let known = Word::of_number(gpu.family(), number).map(|word| (word, gpu.family()));
         let fields = known.into_iter().flat_map(|(word, family)| {
             let fields = word.info().map_or(&[][..], |info| info.fields);
             fields.iter().map(move |f| (f.name.to_owned(), f.of(family, value)))

@@ -7,9 +7,11 @@ use super::mir::{MachineBlock, MachineFunction, Operand, OperandValue, PhysReg};
 use super::plan::{Plan, PlanText};
 use super::select::select;
 use super::{
-    check_alloc, clauses, combine, crowded, dead, delays, emit, entry, finish, graph, hazards, schedule, shape, waits,
+    check_alloc, clauses, combine, crowded, dead, delays, emit, entry, exports, finish, graph, hazards, schedule,
+    shape, waits,
 };
 use dovetail_base::error::{Context, Error, ErrorKind, Result};
+use dovetail_base::target::Stage;
 use dovetail_base::workspace::{NothingKept, filled};
 use dovetail_compile::phases::{OPTIMISE, Phase};
 use dovetail_compile::request::{Scheduling, TuningOptions};
@@ -78,6 +80,7 @@ impl Generator for Native {
         let awaited = if prolog { entry::fetched(interface.target, &facts) } else { RegisterSet::EMPTY };
         waits::insert(&mut code, &awaited)?;
         hazards::separate(&mut code, &awaited);
+        exports::keep_priority(&mut code, function.stage == Stage::Fragment);
         shown(watch, "waits", &code)?;
         if options.native.runs(Phase::Clauses) {
             clauses::form(&mut code);

@@ -17,6 +17,7 @@ pub mod dead;
 mod delays;
 pub mod emit;
 pub mod entry;
+mod exports;
 mod finish;
 mod generator;
 pub mod graph;

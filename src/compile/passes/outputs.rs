@@ -79,8 +79,8 @@ pub(super) fn stored(b: &mut Builder<'_>, stores: &BySlot<Value>, slot: OutputSl
     stores.get(slot).unwrap_or_else(|| b.undef(ty))
 }
 
-/// Returns at most `most` values in VGPRs from every returning block, and falls through into the epilog. `values` appends those of a block
-/// with these stores.
+/// Returns at most `most` values in VGPRs from every returning block, and falls through into the epilog. `values` appends
+/// those of a block with these stores.
 pub(super) fn fall_through(
     shader: &mut Shader,
     outputs: &Outputs,

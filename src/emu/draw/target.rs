@@ -283,7 +283,7 @@ pub fn converted(format: ExportFormat, registers: [u32; 4]) -> [u32; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dovetail_base::target::KnownGpu;
+    use dovetail_base::target::Gpu;
 
     fn target(format: &str, write_mask: u8) -> ColorTarget {
         let state = inputs::TargetAttachment {
@@ -322,7 +322,7 @@ mod tests {
         let fits = |name: &str, format, compr, enabled| {
             let values = Box::new([[0; crate::wave::LANES]; 4]);
             let export = Export { target: 0, enabled, compr, done: true, vm: true, exec: 1, values };
-            super::fits(format, &export, name.parse::<KnownGpu>().expect("known").facts()).is_ok()
+            super::fits(format, &export, name.parse::<Gpu>().expect("known").facts()).is_ok()
         };
         let [wide, narrow] = [ExportFormat::Ar32, ExportFormat::Fp16];
         assert_eq!([false, true].map(|compr| fits("gfx1030", wide, compr, 15)), [true, false]);

@@ -443,9 +443,12 @@ impl<'a> MachineShaders<'a> {
                 exports::DUAL | exports::DUAL_LAST => {
                     // Each has the pixels of one parity: the first colour in the even lane, the second in the odd one.
                     let parity = usize::from(export.target - exports::DUAL);
+                    if formats >> 4 & 15 != formats & 15 {
+                        return Err(Error::malformed("two colours that lanes swap have two formats"));
+                    }
                     for lane in lanes(export.exec).filter(|lane| lane % 2 == parity) {
                         for (target, from) in [lane & !1, lane | 1].into_iter().enumerate() {
-                            let (number, location) = (formats >> (4 * target) & 15, locations.get(target));
+                            let (number, location) = (formats >> (4 * parity) & 15, locations.get(target));
                             let (Some(format), Some(&location)) = (export_format(number), location) else { continue };
                             fits(format, export, facts)?;
                             let channels = (mask >> (4 * location) & 15) as u8;
@@ -557,7 +560,7 @@ impl Shaders for MachineShaders<'_> {
 mod tests {
     use super::*;
     use crate::wave::LANES;
-    use dovetail_base::target::KnownGpu;
+    use dovetail_base::target::Gpu;
 
     #[test]
     fn the_export_with_the_mask_says_which_pixels_live() {
@@ -565,8 +568,7 @@ mod tests {
             let values = Box::new([[0; LANES]; 4]);
             Export { target: 0, enabled: 0, compr: false, done, vm, exec, values }
         };
-        let live =
-            |name: &str, exported: &[Export]| live_pixels(exported, name.parse::<KnownGpu>().expect("known").facts());
+        let live = |name: &str, exported: &[Export]| live_pixels(exported, name.parse::<Gpu>().expect("known").facts());
         let masked = [sent(15, false, false), sent(7, false, true), sent(3, true, false)];
         assert_eq!(live("gfx1030", &masked), Some(7));
         assert_eq!(live("gfx1100", &masked), Some(3));

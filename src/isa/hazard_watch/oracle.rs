@@ -4,7 +4,7 @@
 use super::{HazardWatch, RegisterWatch};
 use crate::instruction::Fields;
 use crate::{Instruction, Isa, Op, disassemble};
-use dovetail_base::target::{Gpu, KnownGpu, WaveSize};
+use dovetail_base::target::{Gpu, WaveSize};
 use dovetail_testing as support;
 use std::fmt::Write;
 
@@ -364,13 +364,7 @@ fn named(remedy: &Instruction) -> String {
 }
 
 /// What both put before instructions, over all cases and GPUs.
-fn compared(
-    test: &str,
-    tools: [&'static str; 2],
-    gpus: &[KnownGpu],
-    wave: WaveSize,
-    cases: &[&[Line]],
-) -> Option<usize> {
+fn compared(test: &str, tools: [&'static str; 2], gpus: &[Gpu], wave: WaveSize, cases: &[&[Line]]) -> Option<usize> {
     let [Some(llc), Some(mc)] = tools.map(|tool| support::tool(test, tool)) else { return None };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("cases.mir");
@@ -378,7 +372,7 @@ fn compared(
     let path = path.to_str().expect("a name");
     let mut some = 0;
     for &gpu in gpus {
-        let (isa, cpu) = (Isa::of_known(gpu), format!("-mcpu={gpu}"));
+        let (isa, cpu) = (Isa::of(gpu), format!("-mcpu={gpu}"));
         let mattr = match wave {
             WaveSize::W32 => "-mattr=+wavefrontsize32,-wavefrontsize64",
             WaveSize::W64 => "-mattr=-wavefrontsize32,+wavefrontsize64",
@@ -405,7 +399,7 @@ fn compared(
 #[test]
 fn llvm_keeps_the_same_instructions_apart() {
     let test = "hazard_watch::oracle::llvm_keeps_the_same_instructions_apart";
-    let gpus = [Gpu::Gfx1010, Gpu::Gfx1012, Gpu::Gfx1013, Gpu::Gfx1030].map(KnownGpu::from);
+    let gpus = [Gpu::Gfx1010, Gpu::Gfx1012, Gpu::Gfx1013, Gpu::Gfx1030];
     let some = compared(test, ["llc-19", "llvm-mc-19"], &gpus, WaveSize::W64, CASES);
     assert!(some.is_none_or(|some| some > 40), "{some:?}");
 }

@@ -224,7 +224,7 @@ mod tests {
 
     /// What is put where unknown instructions follow these.
     fn settled(wave: WaveSize, code: &[Instruction]) -> Vec<String> {
-        let isa = Isa::of_known("gfx1100".parse().expect("a GPU"));
+        let isa = Isa::of("gfx1100".parse().expect("a GPU"));
         let mut watch = RegisterWatch::new(isa, wave).expect("hazards");
         let mut out = Vec::new();
         for inst in code {
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn what_an_epilog_could_trip_over_is_ended_once() {
-        let isa = Isa::of_known("gfx1100".parse().expect("a GPU"));
+        let isa = Isa::of("gfx1100".parse().expect("a GPU"));
         let vector = |op, dst, srcs: &[Src]| Instruction::vector(isa, op, Vgpr(dst), srcs);
         let moved = vector(Op::VMovB32, 1, &[Src::Int(0)]);
         let trans = vector(Op::VExpF32, 2, &[Vgpr(1).into()]);

@@ -28,7 +28,7 @@ pub(super) struct Judge {
 
 impl Judge {
     pub(super) fn isa(&self) -> &'static Isa {
-        Isa::of_known(self.gpu.parse().expect("known"))
+        Isa::of(self.gpu.parse().expect("known"))
     }
 }
 

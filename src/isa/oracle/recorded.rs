@@ -17,7 +17,7 @@ fn recorded_encodings_are_read_and_written() {
     for line in RECORD.lines().filter(|line| !line.starts_with('#')) {
         let columns: Vec<&str> = line.split('\t').collect();
         let &[gpu, lanes, words, text] = columns.as_slice() else { panic!("{line}") };
-        let isa = Isa::of_known(gpu.parse().expect("known"));
+        let isa = Isa::of(gpu.parse().expect("known"));
         let wave = WaveSize::try_from(lanes.parse::<u32>().expect("a number")).expect("a wave size");
         let words: Vec<u32> = words.split(' ').map(|word| u32::from_str_radix(word, 16).expect("a word")).collect();
         let inst = disassemble(isa, &words).expect(text);

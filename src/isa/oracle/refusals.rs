@@ -112,13 +112,13 @@ fn a_mask_of_64_lanes_is_a_pair() {
 
 /// An instruction of gfx11, and what is said of it.
 fn refused_by_gfx11(gpu: &str, wave: WaveSize, inst: &Instruction) -> String {
-    let isa = Isa::of_known(gpu.parse().expect("known"));
+    let isa = Isa::of(gpu.parse().expect("known"));
     encode(isa, wave, inst, &mut Vec::new()).map_or_else(|e| e.to_string(), |()| String::new())
 }
 
 #[test]
 fn what_gfx11_cannot_execute_is_refused_by_name() {
-    let isa = Isa::of_known("gfx1100".parse().expect("known"));
+    let isa = Isa::of("gfx1100".parse().expect("known"));
     let v: Src = Vgpr(1).into();
     let half = Instruction::vector(isa, Op::VAddF16, Vgpr(0), &[v, v]);
     let add = Instruction::vector(isa, Op::VAddF32, Vgpr(0), &[v, v]);

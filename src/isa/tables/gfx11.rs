@@ -1157,11 +1157,11 @@ rows! {
     ImageMsaaLoad Mimg 24 "image_msaa_load" [] [] VectorMemory [LOADS FOUR];
     ImageBvhIntersectRay Mimg 25 "image_bvh_intersect_ray" [] [] VectorMemory [LOADS RAY];
     ImageBvh64IntersectRay Mimg 26 "image_bvh64_intersect_ray" [] [] VectorMemory [LOADS RAY];
-    ImageSample Mimg 27 "image_sample" [] [] Sample [LOADS SAMPLES];
+    ImageSample Mimg 27 "image_sample" [] [] Sample [LOADS SAMPLES EITHER_PATH];
     ImageSampleD Mimg 28 "image_sample_d" [] [] Sample [LOADS SAMPLES GRADIENTS];
-    ImageSampleL Mimg 29 "image_sample_l" [] [] Sample [LOADS SAMPLES LEVEL];
+    ImageSampleL Mimg 29 "image_sample_l" [] [] Sample [LOADS SAMPLES EITHER_PATH LEVEL];
     ImageSampleB Mimg 30 "image_sample_b" [] [] Sample [LOADS SAMPLES BIAS];
-    ImageSampleLz Mimg 31 "image_sample_lz" [] [] Sample [LOADS SAMPLES LEVEL_ZERO];
+    ImageSampleLz Mimg 31 "image_sample_lz" [] [] Sample [LOADS SAMPLES EITHER_PATH LEVEL_ZERO];
     ImageSampleC Mimg 32 "image_sample_c" [] [] Sample [LOADS SAMPLES REFERENCE];
     ImageSampleCD Mimg 33 "image_sample_c_d" [] [] Sample [LOADS SAMPLES REFERENCE GRADIENTS];
     ImageSampleCL Mimg 34 "image_sample_c_l" [] [] Sample [LOADS SAMPLES REFERENCE LEVEL];

@@ -8,18 +8,18 @@ use dovetail::emu::{LoadedPipeline, Machine};
 use dovetail::error::Result;
 use dovetail::isa::instruction::Fields;
 use dovetail::isa::{Instruction, Isa, Op, Traits, disassemble, is_padding};
-use dovetail::target::{KnownGpu, WaveSize};
+use dovetail::target::{Gpu, WaveSize};
 use std::collections::BTreeMap;
 
 /// Padding instructions in a row from which on they are only counted.
 const FEW: usize = 4;
 
 /// Lists the code of an ELF; `stage_wave` is the wave size of an unlinked one.
-pub fn listing(elf: &[u8], report: &Report, gpu: KnownGpu, stage_wave: Option<WaveSize>) -> Result<Vec<String>> {
+pub fn listing(elf: &[u8], report: &Report, gpu: Gpu, stage_wave: Option<WaveSize>) -> Result<Vec<String>> {
     let words = estimate::text(elf)?;
     let pipeline = match stage_wave {
         // Its entry points and wave sizes are where a driver finds them.
-        None => gpu.target().ok().and_then(|gpu| LoadedPipeline::load(&mut Machine::new(gpu), elf).ok()),
+        None => LoadedPipeline::load(&mut Machine::new(gpu), elf).ok(),
         Some(_) => None,
     };
     let waves = pipeline.as_ref().map_or_else(BTreeMap::new, |pipeline| objdump::waves(pipeline, &words));
@@ -32,7 +32,7 @@ pub fn listing(elf: &[u8], report: &Report, gpu: KnownGpu, stage_wave: Option<Wa
     while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
         let offset = 4 * at as u64;
         out.extend(code.heading(offset));
-        let Ok(inst) = disassemble(Isa::of_known(gpu), rest) else {
+        let Ok(inst) = disassemble(Isa::of(gpu), rest) else {
             out.push(line(&format!(".long {:#010x}", rest[0]), offset, &rest[..1], &code.relocated(offset, 1)));
             at += 1;
             continue;
@@ -46,7 +46,7 @@ pub fn listing(elf: &[u8], report: &Report, gpu: KnownGpu, stage_wave: Option<Wa
         let dwords = usize::from(inst.dwords());
         let mut notes = code.relocated(offset, dwords);
         notes.extend(code.target(offset, &inst));
-        out.push(line(&inst.text(Isa::of_known(gpu), wave(offset)), offset, &rest[..dwords], &notes));
+        out.push(line(&inst.text(Isa::of(gpu), wave(offset)), offset, &rest[..dwords], &notes));
         at += dwords;
     }
     Ok(out)
@@ -61,7 +61,7 @@ fn line(text: &str, offset: u64, words: &[u32], notes: &[String]) -> String {
 struct Code<'a> {
     report: &'a Report,
     pipeline: Option<&'a LoadedPipeline>,
-    gpu: KnownGpu,
+    gpu: Gpu,
     words: &'a [u32],
 }
 
@@ -101,7 +101,7 @@ impl Code<'_> {
     /// Padding instructions of this operation from a word on, up to the next part.
     fn padding(&self, at: usize, op: Op) -> usize {
         let same = |n: &usize| {
-            let inst = self.words.get(*n..).and_then(|rest| disassemble(Isa::of_known(self.gpu), rest).ok());
+            let inst = self.words.get(*n..).and_then(|rest| disassemble(Isa::of(self.gpu), rest).ok());
             inst.is_some_and(|inst| inst.entry.op == op && is_padding(op))
                 && (*n == at || self.heading(4 * *n as u64).is_none())
         };

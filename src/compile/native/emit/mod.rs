@@ -75,7 +75,7 @@ pub fn assemble(
         registers: words::registers(function, used, entry, options)?,
         takes_address_high: function.address_high.is_some(),
         results: Results::Placed(results(function, written.as_ref())?),
-        ..MachineCode::new(function.isa.family()?)
+        ..MachineCode::new(function.isa.family())
     };
     add_patches(&assembled, shader, &mut out)?;
     Ok(out)

@@ -41,7 +41,7 @@ pub(super) fn registers(
     options: &TuningOptions,
 ) -> Result<RegisterWords> {
     let facts = function.isa.facts();
-    let own = StageRegisters::of(function.isa.family()?.hardware_stage(function.stage))?;
+    let own = StageRegisters::of(function.isa.family().hardware_stage(function.stage))?;
     let mut out = entry.words(options)?;
     out.set_field(own.vgprs, used.vgprs.max(1).div_ceil(facts.vgpr_unit(function.wave)) - 1)?;
     out.set_field(own.sgprs, used.sgprs.max(1).div_ceil(facts.sgpr_unit) - 1)?;

@@ -14,6 +14,8 @@ mod kind {
     pub const SAMPLER: u8 = 2;
     pub const RAY: u8 = 4;
     pub const FLAT: u8 = 8;
+    /// By one of two ways, so in order with no other.
+    pub const EITHER: u8 = 32;
     /// lgkmcnt; flat accesses too.
     pub const SCALAR: u8 = 1;
     pub const LDS: u8 = 2;
@@ -62,7 +64,7 @@ impl State {
         let both = effects.reads.union(&effects.writes);
         // Results of one path arrive in order, so a load may follow another with the same result register.
         let spared = match effects.access {
-            CountedAccess::VectorLoad(path) => path_kind(path),
+            CountedAccess::VectorLoad(path) if path != VectorPath::Either => path_kind(path),
             _ => 0,
         };
         let read = self.vm.count_for(&effects.reads, 0);
@@ -180,5 +182,6 @@ const fn path_kind(path: VectorPath) -> u8 {
         VectorPath::Plain => kind::PLAIN,
         VectorPath::Sampler => kind::SAMPLER,
         VectorPath::Ray => kind::RAY,
+        VectorPath::Either => kind::EITHER,
     }
 }
