@@ -270,8 +270,8 @@ impl ParamPlan {
     }
 }
 
-/// Without a geometry shader the vertex shader must export the primitive id, where primitives have no parameters. A body compiled on its own does not, and
-/// no constant can replace it. Other unwritten inputs are zero or undefined.
+/// Without a geometry shader the vertex shader must export the primitive id, where primitives have no parameters. A body
+/// compiled on its own does not, and no constant can replace it. Other unwritten inputs are zero or undefined.
 fn check_made(semantic: Semantic, channels: &[Option<ParamSource>; 4]) -> Result<()> {
     if semantic == Semantic::PrimitiveId && channels.iter().all(Option::is_none) {
         let item = "primitive id in the fragment shader".to_owned();

@@ -26,8 +26,11 @@ pub struct VertexEntry {
 }
 
 impl VertexEntry {
-    const VERTICES: Self = Self { user: HardwareStage::Vs.first_user_sgpr(), vertex_id: 0, instance_id: 3, fetched: 4 };
-    const PRIMITIVES: Self =
+    /// Of the hardware VS stage.
+    pub const VERTICES: Self =
+        Self { user: HardwareStage::Vs.first_user_sgpr(), vertex_id: 0, instance_id: 3, fetched: 4 };
+    /// Of a primitive shader.
+    pub const PRIMITIVES: Self =
         Self { user: HardwareStage::Gs.first_user_sgpr(), vertex_id: 5, instance_id: 8, fetched: 9 };
 
     /// That of the vertex bodies that are compiled for a GPU.

@@ -6,7 +6,7 @@ use super::piece::Recorder;
 use dovetail_base::error::Result;
 use dovetail_base::target::WaveSize;
 use dovetail_isa::instruction::{Dpp16, Fields, Modifiers, VectorDst, VectorFields, VectorForm};
-use dovetail_isa::{Instruction, Op, Scalar, Sgpr, Src, Vgpr};
+use dovetail_isa::{Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr};
 
 /// A bit for each even lane.
 const EVEN_LANES: u32 = 0x5555_5555;
@@ -41,7 +41,7 @@ pub(super) fn swap(out: &mut Recorder, wave: WaveSize, pairs: &[([Vgpr; 2], [Vgp
 }
 
 /// The own second value in the lanes of a mask, VCC if none is given; the neighbour's first one in others.
-fn chosen(isa: &'static dovetail_isa::Isa, dst: Vgpr, [other, own]: [Vgpr; 2], mask: Option<Sgpr>) -> Instruction {
+fn chosen(isa: &'static Isa, dst: Vgpr, [other, own]: [Vgpr; 2], mask: Option<Sgpr>) -> Instruction {
     let dpp = Dpp16 { ctrl: NEIGHBOUR, fi: false, bound_ctrl: false, bank_mask: 0xf, row_mask: 0xf };
     let (mask, form) = match mask {
         None => (Scalar::VccLo, VectorForm::Dpp16(dpp)),

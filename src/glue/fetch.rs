@@ -2,8 +2,8 @@
 //! body.
 //!
 //! Contract (pal-abi 2.3): entry SGPRs and system values ([`VertexEntry`]) are unchanged, all loads have completed at the
-//! end, and the prolog may use all registers above the entry SGPRs and the fetched VGPRs. A body that waits for its attributes itself gets
-//! them while their loads are outstanding, provided that the prolog neither converts nor moves what they return.
+//! end, and the prolog may use all registers above the entry SGPRs and the fetched VGPRs. A body that waits for its attributes
+//! itself gets them while their loads are outstanding, provided that the prolog neither converts nor moves what they return.
 //!
 //! The SGPR after the user data counts as an entry SGPR too, because the hardware writes the scratch wave offset there if
 //! RSRC2.SCRATCH_EN is set. The prolog keeps it in any case: this costs one register of 104, and lets bodies with and

@@ -10,6 +10,8 @@
 //! | s8 and up: user data; s5: scratch wave offset | moves the user data to s0 and up, the offset to the register after them |
 
 use super::piece::{Attach, GluePiece, Recorder};
+use dovetail_abi::vertex_entry::primitive_wave::WAVE_INFO;
+use dovetail_abi::vertex_entry::{VertexEntry, primitive_wave};
 use dovetail_base::error::Result;
 use dovetail_base::target::{HardwareStage, WaveSize};
 use dovetail_isa::{Counter, ExpSources, ExpTarget, Instruction, Isa, Op, Scalar, Sgpr, Src};
@@ -30,20 +32,18 @@ pub struct NggKey {
 
 /// SGPR with the numbers of vertices and primitives of the group.
 const GROUP_INFO: u32 = 2;
-/// SGPR with the numbers of lanes, and that of the wave.
-const WAVE_INFO: u32 = 3;
 /// SGPR with the scratch wave offset.
 const SCRATCH_OFFSET: u32 = 5;
 /// `s_sendmsg`: room for the exports of a group; M0 has its primitives above its vertices.
 const GS_ALLOC_REQ: u16 = 9;
 const PRIMITIVES_SHIFT: i8 = 12;
 /// VGPRs at entry.
-const PRIMITIVE: u32 = 0;
-const VERTEX_ID: u32 = 5;
-const INSTANCE_ID: u32 = 8;
+const PRIMITIVE: u32 = primitive_wave::PRIMITIVE as u32;
+const VERTEX_ID: u32 = VertexEntry::PRIMITIVES.vertex_id as u32;
+const INSTANCE_ID: u32 = VertexEntry::PRIMITIVES.instance_id as u32;
 /// VGPRs of the hardware VS stage.
-const TO_VERTEX_ID: u32 = 0;
-const TO_INSTANCE_ID: u32 = 3;
+const TO_VERTEX_ID: u32 = VertexEntry::VERTICES.vertex_id as u32;
+const TO_INSTANCE_ID: u32 = VertexEntry::VERTICES.instance_id as u32;
 
 /// Bits of a register.
 #[derive(Clone, Copy)]

@@ -20,32 +20,30 @@ const FIELD_WIDTH: u8 = 16;
 /// EXEC becomes as many lanes, 0 to all of them; VCC is lost (Mesa, `lanecount_to_mask`).
 pub(super) fn set_exec(out: &mut Recorder, wave: WaveSize, LaneCount(first): LaneCount) -> Result<()> {
     let info = Src::from(out.sgprs(WAVE_INFO, 1)?);
-    let isa = out.isa;
-    let mut scalar = |op, dst, srcs: &[Src]| out.push(Instruction::scalar(isa, op, Some(dst), srcs));
     match wave {
         // Six bits of the count are read. The 32-bit form reads five, and cannot make all 32 lanes.
         WaveSize::W32 if first == 0 => {
-            scalar(Op::SBfmB64, Scalar::VccLo, &[info, Src::Int(0)]);
-            scalar(Op::SMovB32, Scalar::ExecLo, &[Src::Scalar(Scalar::VccLo)]);
+            push(out, Op::SBfmB64, Scalar::VccLo, [info, Src::Int(0)]);
+            out.push(Instruction::scalar(out.isa, Op::SMovB32, Some(Scalar::ExecLo), &[Src::Scalar(Scalar::VccLo)]));
         }
-        WaveSize::W32 | WaveSize::W64 => {
-            let op = if wave == WaveSize::W32 { Op::SBfeU32 } else { Op::SBfeU64 };
-            let shift = i8::try_from(FIELD_WIDTH.saturating_sub(first)).unwrap_or(0);
-            scalar(Op::SLshlB32, Scalar::VccLo, &[info, Src::Int(shift)]);
-            scalar(op, Scalar::ExecLo, &[Src::Int(-1), Src::Scalar(Scalar::VccLo)]);
-        }
+        WaveSize::W32 | WaveSize::W64 => lowest_lanes(out, wave, info, first),
     }
     Ok(())
 }
 
 /// EXEC becomes as many lanes as a register says, 0 to all of them; VCC is lost.
 pub(super) fn set_exec_to(out: &mut Recorder, wave: WaveSize, count: Sgpr) {
-    let isa = out.isa;
+    lowest_lanes(out, wave, count.into(), 0);
+}
+
+/// The same for a number that begins at a bit of a register.
+fn lowest_lanes(out: &mut Recorder, wave: WaveSize, number: Src, first: u8) {
     let op = if wave == WaveSize::W32 { Op::SBfeU32 } else { Op::SBfeU64 };
-    for (op, dst, srcs) in [
-        (Op::SLshlB32, Scalar::VccLo, [count.into(), Src::Int(FIELD_WIDTH as i8)]),
-        (op, Scalar::ExecLo, [Src::Int(-1), Src::Scalar(Scalar::VccLo)]),
-    ] {
-        out.push(Instruction::scalar(isa, op, Some(dst), &srcs));
-    }
+    let shift = i8::try_from(FIELD_WIDTH.saturating_sub(first)).unwrap_or(0);
+    push(out, Op::SLshlB32, Scalar::VccLo, [number, Src::Int(shift)]);
+    push(out, op, Scalar::ExecLo, [Src::Int(-1), Src::Scalar(Scalar::VccLo)]);
+}
+
+fn push(out: &mut Recorder, op: Op, dst: Scalar, srcs: [Src; 2]) {
+    out.push(Instruction::scalar(out.isa, op, Some(dst), &srcs));
 }

@@ -226,9 +226,6 @@ impl Isa {
     }
 
     /// The family of its GPUs.
-    ///
-    /// # Errors
-    /// Unsupported: no code is made for them.
     pub const fn family(&self) -> Family {
         self.set.family()
     }

@@ -224,15 +224,16 @@ const GFX11: FamilyFacts = FamilyFacts {
     ..GFX103
 };
 
-/// With half as many VGPRs more (LLVM: `Feature1_5xVGPRs`).
-const GFX11_LARGE: FamilyFacts = FamilyFacts { physical_vgprs: [1536, 768], vgpr_allocation: [24, 12], ..GFX11 };
-
 /// LLVM: `FeatureISAVersion11_5_Common`.
 const GFX115: FamilyFacts = FamilyFacts { least_user_sgprs: 0, export_priority: true, ..GFX11 };
 
-/// With half as many VGPRs more.
-const GFX115_LARGE: FamilyFacts =
-    FamilyFacts { physical_vgprs: GFX11_LARGE.physical_vgprs, vgpr_allocation: GFX11_LARGE.vgpr_allocation, ..GFX115 };
+/// The same with half as many VGPRs more (LLVM: `Feature1_5xVGPRs`).
+const fn large(facts: FamilyFacts) -> FamilyFacts {
+    FamilyFacts { physical_vgprs: [1536, 768], vgpr_allocation: [24, 12], ..facts }
+}
+
+const GFX11_LARGE: FamilyFacts = large(GFX11);
+const GFX115_LARGE: FamilyFacts = large(GFX115);
 
 impl InstructionSet {
     /// The numbers of its GPUs.
@@ -280,5 +281,18 @@ impl FamilyFacts {
         let granule = Self::of(self.vgpr_allocation, wave);
         let each = Self::of(self.physical_vgprs, wave) / waves.max(1);
         (each / granule * granule).min(self.vgprs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::target::Gpu;
+    use crate::target::WaveSize::{W32, W64};
+
+    #[test]
+    fn a_large_register_file_holds_half_as_many_waves_more() {
+        let waves = |name: &str, vgprs, wave| name.parse::<Gpu>().expect("known").facts().waves(vgprs, wave);
+        assert_eq!((waves("gfx1100", 96, W32), waves("gfx1102", 96, W32)), (16, 10));
+        assert_eq!((waves("gfx1151", 97, W64), waves("gfx1150", 64, W64)), (7, 8));
     }
 }
