@@ -176,7 +176,8 @@ impl ColorExportPlan {
         let written = attachment.filter(|a| a.write_mask & 0xf != 0 || coverage);
         let alpha_is_one = state.alpha_to_one && written.is_some_and(|a| Format::of(a.format).is_ok_and(has_a_one));
         let channels = |color: &ColorOutput| color.channels | if alpha_is_one { ALPHA } else { 0 };
-        // Dual-source blending waits for the second colour. If the shader has none, its value is undefined, but it must be exported.
+        // Dual-source blending waits for the second colour. If the shader has none, its value is undefined, but it must be
+        // exported.
         let second =
             (state.dual_source && color.location == 0).then(|| output(fragment, 0, 1).unwrap_or((output_index, color)));
         // Where lanes swap the colours, each export has both: their format has the channels of both.

@@ -1,6 +1,6 @@
 //! Checks the priority around exports, on GPUs that ask for it
-//! ([`FamilyFacts::export_priority`](dovetail_base::target::FamilyFacts::export_priority)): raised before each, and after the last of
-//! a run the lowest for some cycles, before anything else.
+//! ([`FamilyFacts::export_priority`](dovetail_base::target::FamilyFacts::export_priority)): raised before each, and after
+//! the last of a run the lowest for some cycles, before anything else.
 
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};

@@ -3,8 +3,8 @@
 //! `generator` is the interface, `emit` runs LLVM, `object` reads its output; `function` and `blocks` make the module,
 //! `ops` dispatches each operation to its class (`alu*`, `buffer`, `memory`, `atomic`, `image`, `lanes`, `sync`),
 //! `values` holds what they share, `ffi` what inkwell lacks, `out_of_memory` handles failed allocations.
-//! `iterations` refuses what LLVM would get wrong. No LLVM type leaves this folder. To add an operation, add its arm in `ops`, its translation in its class, and a case
-//! in `tests`.
+//! `iterations` refuses what LLVM would get wrong. No LLVM type leaves this folder. To add an operation, add its arm in
+//! `ops`, its translation in its class, and a case in `tests`.
 
 mod alu;
 mod alu_float;

@@ -446,11 +446,11 @@ impl<'a> MachineShaders<'a> {
                     if formats >> 4 & 15 != formats & 15 {
                         return Err(Error::malformed("two colours that lanes swap have two formats"));
                     }
+                    let Some(format) = export_format(formats & 15) else { continue };
+                    fits(format, export, facts)?;
                     for lane in lanes(export.exec).filter(|lane| lane % 2 == parity) {
                         for (target, from) in [lane & !1, lane | 1].into_iter().enumerate() {
-                            let (number, location) = (formats >> (4 * parity) & 15, locations.get(target));
-                            let (Some(format), Some(&location)) = (export_format(number), location) else { continue };
-                            fits(format, export, facts)?;
+                            let Some(&location) = locations.get(target) else { continue };
                             let channels = (mask >> (4 * location) & 15) as u8;
                             out[lane / 4][lane % 4].colors.push((location, converted(format, values(from)), channels));
                         }
