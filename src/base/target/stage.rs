@@ -122,8 +122,6 @@ pub struct StageSet(u8);
 impl StageSet {
     /// No stage.
     pub const NONE: Self = Self(0);
-    /// Every stage.
-    pub const ALL: Self = Self((1 << Stage::COUNT) - 1);
 
     /// With another stage.
     #[must_use]

@@ -12,7 +12,6 @@ use super::mir::Term;
 use counter::Pending;
 use dovetail_base::error::{Error, Result};
 use dovetail_base::workspace::{List, filled};
-use dovetail_isa::instruction::{Fields, VectorFields, VectorForm};
 use dovetail_isa::{Counter, Effects, Instruction, Isa, RegisterSet, WaitCounts};
 use state::{RESULTS, SavedState, State};
 
@@ -114,10 +113,8 @@ fn walk(
 
 /// Lets an instruction that can wait for exports and parameter loads do so; returns the other waits.
 fn by_itself(inst: &mut Instruction, wait: WaitCounts) -> WaitCounts {
-    let Fields::Vector(VectorFields { form: VectorForm::Interp { wait: own }, .. }) = &mut inst.fields else {
-        return wait;
-    };
-    *own = (*own).min(wait.get(Counter::Export));
+    let Some(own) = inst.export_wait() else { return wait };
+    *inst = inst.with_export_wait(own.min(wait.get(Counter::Export)));
     let others = Counter::ALL.into_iter().filter(|counter| *counter != Counter::Export);
     others.fold(WaitCounts::ANY, |all, counter| all.at_most(counter, wait.get(counter)))
 }
