@@ -86,9 +86,13 @@ impl Instruction {
     }
 
     /// LDSDIR: the values of a parameter at a primitive's vertices, in the first lanes of each quad. `wait`: vector operations
-    /// that may be outstanding.
+    /// that may be outstanding. Where the instruction can, it waits until vector memory has read its registers.
     pub fn parameter_load(isa: &'static Isa, dst: Vgpr, attribute: u8, channel: u8, wait: u8) -> Self {
-        Self::new(isa, Op::LdsParamLoad, Fields::LdsDirect(LdsDirectFields { dst, attribute, channel, wait }))
+        Self::new(
+            isa,
+            Op::LdsParamLoad,
+            Fields::LdsDirect(LdsDirectFields { dst, attribute, channel, wait, memory: false }),
+        )
     }
 
     /// VINTERP: a step of interpolation. `wait`: parameter loads and exports that may be outstanding.

@@ -30,37 +30,56 @@ pub enum CacheAccess {
 pub(super) struct CacheRules {
     /// A load that sees the stores of other waves.
     pub(super) device_load: CachePolicy,
+    /// A store or an atomic that other waves see.
+    pub(super) device_store: CachePolicy,
     /// Data that is not used again soon.
     pub(super) stream: CachePolicy,
+    /// An atomic on such data.
+    pub(super) stream_atomic: CachePolicy,
     /// An atomic that returns the old value.
     pub(super) returns: CachePolicy,
 }
 
+const NONE: CachePolicy = CachePolicy { glc: false, slc: false, dlc: false, scope: 0, hint: 0 };
+
 /// gfx10.3 (LLVM, "User Guide for AMDGPU Backend", memory model of gfx10): a load misses the caches of its own work-group
 /// processor; stores and atomics reach the cache that all share in any case.
-pub(super) static GFX10: CacheRules = {
-    const NONE: CachePolicy = CachePolicy { glc: false, slc: false, dlc: false };
-    CacheRules {
-        device_load: CachePolicy { glc: true, dlc: true, ..NONE },
-        stream: CachePolicy { slc: true, ..NONE },
-        returns: CachePolicy { glc: true, ..NONE },
-    }
+pub(super) static GFX10: CacheRules = CacheRules {
+    device_load: CachePolicy { glc: true, dlc: true, ..NONE },
+    device_store: NONE,
+    stream: CachePolicy { slc: true, ..NONE },
+    stream_atomic: CachePolicy { slc: true, ..NONE },
+    returns: CachePolicy { glc: true, ..NONE },
 };
 
 /// gfx11 (LLVM, the same guide): `glc` alone misses those caches, and `dlc` asks for something else.
 pub(super) static GFX11: CacheRules = CacheRules {
-    device_load: CachePolicy { glc: true, slc: false, dlc: false },
+    device_load: CachePolicy { glc: true, ..NONE },
+    device_store: NONE,
     stream: GFX10.stream,
+    stream_atomic: GFX10.stream,
     returns: GFX10.returns,
+};
+
+/// gfx12 (LLVM, the same guide, memory model of gfx12): the scope says which caches an access passes by.
+pub(super) static GFX12: CacheRules = CacheRules {
+    device_load: CachePolicy { scope: 2, ..NONE },
+    device_store: CachePolicy { scope: 2, ..NONE },
+    stream: CachePolicy { hint: 1, ..NONE },
+    stream_atomic: CachePolicy { hint: 2, ..NONE },
+    returns: CachePolicy { hint: 1, ..NONE },
 };
 
 impl Isa {
     /// The policy of an access: `stream` for data that is not used again soon.
     pub fn cache_policy(&self, access: CacheAccess, scope: CacheScope, stream: bool) -> CachePolicy {
         let rules = self.cache;
+        let atomic = matches!(access, CacheAccess::Atomic { .. });
         let wishes = [
             (access == CacheAccess::Load && scope == CacheScope::Device, rules.device_load),
-            (stream, rules.stream),
+            (access != CacheAccess::Load && scope == CacheScope::Device, rules.device_store),
+            (stream && !atomic, rules.stream),
+            (stream && atomic, rules.stream_atomic),
             (access == CacheAccess::Atomic { returns: true }, rules.returns),
         ];
         let granted = wishes.into_iter().filter(|(wanted, _)| *wanted);
@@ -68,6 +87,8 @@ impl Isa {
             glc: all.glc | one.glc,
             slc: all.slc | one.slc,
             dlc: all.dlc | one.dlc,
+            scope: all.scope | one.scope,
+            hint: all.hint | one.hint,
         })
     }
 }

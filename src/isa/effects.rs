@@ -229,7 +229,7 @@ impl Collector {
         let registers = |kinds: &[OperandKind]| kinds.first().map_or(0, |kind| kind.registers());
         self.out.writes.scalars(f.data, registers(self.entry.dst));
         self.out.reads.scalars(f.data, registers(self.entry.src));
-        if self.is(Traits::ATOMIC) && f.cache.glc {
+        if self.is(Traits::ATOMIC) && f.cache.returns() {
             // The comparator of a compare-and-swap is not returned.
             let halved = if self.is(Traits::COMPARES) { 2 } else { 1 };
             self.out.writes.scalars(f.data, registers(self.entry.src) / halved);
@@ -331,6 +331,9 @@ impl Collector {
     }
 
     fn flat(&mut self, f: &FlatFields) {
+        if self.is(Traits::INVALIDATES) {
+            return;
+        }
         let scratch = self.entry.format == Format::Scratch;
         if !self.is(Traits::OWN_ADDRESS) && !f.no_vaddr {
             let wide = f.saddr.is_none() && !scratch;
@@ -339,7 +342,7 @@ impl Collector {
         if let Some(saddr) = f.saddr {
             self.out.reads.scalars(saddr, if scratch { 1 } else { 2 });
         }
-        let returns = self.data(f.data, f.dst, f.cache.glc, self.entry.data_registers());
+        let returns = self.data(f.data, f.dst, f.cache.returns(), self.entry.data_registers_in(self.wave));
         self.read_exec();
         self.out.access = match (returns || f.lds, self.entry.format) {
             (true, Format::Flat) => CountedAccess::FlatLoad,
@@ -350,14 +353,14 @@ impl Collector {
     }
 
     /// Adds the data of a memory access; returns whether there is a result.
-    fn data(&mut self, data: Vgpr, dst: Vgpr, glc: bool, count: u8) -> bool {
+    fn data(&mut self, data: Vgpr, dst: Vgpr, returns: bool, count: u8) -> bool {
         if self.is(Traits::ATOMIC) {
             self.out.reads.vgprs(data, count);
-            if glc {
+            if returns {
                 // The comparator of a compare-and-swap is not returned.
                 self.out.writes.vgprs(dst, if self.is(Traits::COMPARES) { count / 2 } else { count });
             }
-            return glc;
+            return returns;
         }
         if self.is(Traits::STORES) {
             self.out.reads.vgprs(data, count);
@@ -379,7 +382,7 @@ impl Collector {
             true
         } else {
             let status = u8::from(f.tfe && self.is(Traits::LOADS));
-            self.data(f.data, f.data, f.cache.glc, self.entry.data_registers() + status)
+            self.data(f.data, f.data, f.cache.returns(), self.entry.data_registers() + status)
         };
         self.read_exec();
         self.out.access =
@@ -396,7 +399,7 @@ impl Collector {
                 self.out.reads.vgprs(v, 1);
             }
         }
-        let returns = self.data(f.data, f.data, f.cache.glc, f.data_registers(self.entry) + f.status_registers());
+        let returns = self.data(f.data, f.data, f.cache.returns(), f.data_registers(self.entry) + f.status_registers());
         self.read_exec();
         let path = match () {
             () if self.is(Traits::EITHER_PATH) => VectorPath::Either,

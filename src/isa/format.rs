@@ -48,10 +48,21 @@ formats! {
     Mubuf "MUBUF" 2 "Untyped buffer access.";
     Mtbuf "MTBUF" 2 "Typed buffer access.";
     Mimg "MIMG" 2 "Image access.";
+    Vsample "VSAMPLE" 3 "Image access with a sampler, where it has a format of its own.";
     Exp "EXP" 2 "Export.";
 }
 
 impl Format {
+    /// [`Self::dwords`] in an encoding where an access of vector memory has this number of them.
+    pub(super) const fn dwords_with(self, memory: u8) -> u8 {
+        match self {
+            Self::Flat | Self::Scratch | Self::Global | Self::Mubuf | Self::Mtbuf | Self::Mimg | Self::Vsample => {
+                memory
+            }
+            _ => self.dwords(),
+        }
+    }
+
     /// VOP1, VOP2, VOPC: one dword, with a long form in VOP3.
     pub const fn is_short_vector(self) -> bool {
         matches!(self, Self::Vop1 | Self::Vop2 | Self::Vopc)

@@ -150,6 +150,20 @@ static GFX1102: Isa = Isa::new(Tables { set: InstructionSet::Gfx1102, ..GFX11_TA
 static GFX1150: Isa = gfx115(InstructionSet::Gfx1150);
 static GFX1151: Isa = gfx115(InstructionSet::Gfx1151);
 
+/// The tables of gfx12.
+static GFX1200: Isa = Isa::new(Tables {
+    set: InstructionSet::Gfx1200,
+    rows: tables::GFX12,
+    layout: &layout::GFX12,
+    waits: &counters::GFX12,
+    cache: &cache::GFX12,
+    hazards: hazards::GFX12,
+    register_hazards: hazards::REGISTERS_GFX12,
+    scalar_beside_lanes: true,
+    names: &program_names::GFX12,
+    ..GFX11_TABLES
+});
+
 const fn gfx115(set: InstructionSet) -> Isa {
     Isa::new(Tables { set, register_hazards: hazards::REGISTERS_GFX115, scalar_beside_lanes: true, ..GFX11_TABLES })
 }
@@ -222,6 +236,7 @@ impl Isa {
             InstructionSet::Gfx1102 => &GFX1102,
             InstructionSet::Gfx1150 => &GFX1150,
             InstructionSet::Gfx1151 => &GFX1151,
+            InstructionSet::Gfx1200 => &GFX1200,
         }
     }
 
@@ -239,6 +254,16 @@ impl Isa {
     pub fn rows(&self) -> impl Iterator<Item = &'static OpcodeRow> {
         let set = self.set;
         self.rows.iter().filter(move |row| row.members.has(set))
+    }
+
+    /// Most addresses of an image access that are named; the last begins a run with the rest.
+    pub const fn image_addresses(&self, entry: &OpcodeRow) -> usize {
+        let more = &self.layout.image(entry.format).more_addresses;
+        let mut n = 0;
+        while n < more.len() && more[n].width() != 0 {
+            n += 1;
+        }
+        if n == 0 { self.limits.image_addresses } else { 1 + n }
     }
 
     /// Whether it has an operation.
@@ -308,13 +333,14 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// The tables of all opcodes that the disassembler knows.
-    const TABLES: [(&str, &str); 6] = [
+    const TABLES: [(&str, &str); 7] = [
         ("gfx1010", include_str!("../../testdata/isa/opcodes-gfx1010.tsv")),
         ("gfx1012", include_str!("../../testdata/isa/opcodes-gfx1012.tsv")),
         ("gfx1013", include_str!("../../testdata/isa/opcodes-gfx1013.tsv")),
         ("gfx1030", include_str!("../../testdata/isa/opcodes-gfx1030.tsv")),
         ("gfx1100", include_str!("../../testdata/isa/opcodes-gfx1100.tsv")),
         ("gfx1150", include_str!("../../testdata/isa/opcodes-gfx1150.tsv")),
+        ("gfx1200", include_str!("../../testdata/isa/opcodes-gfx1200.tsv")),
     ];
 
     fn isa(gpu: &str) -> &'static Isa {
@@ -328,9 +354,13 @@ mod tests {
         })
     }
 
-    /// Both halves of a dual instruction have one list of operations.
+    /// The format of a name in the tables: both halves of a dual instruction have one list of operations, and gfx12 has
+    /// another name for accesses of images without a sampler.
     fn half_format(name: &str) -> &str {
-        name.split_once('.').map_or(name, |(format, _)| format)
+        match name {
+            "VIMAGE" => "MIMG",
+            _ => name.split_once('.').map_or(name, |(format, _)| format),
+        }
     }
 
     #[test]

@@ -187,4 +187,24 @@ operations! {
     VDualDot2accF32Bf16 VDualAddNcU32 VDualLshlrevB32 VDualAndB32 DsAddGsRegRtn DsSubGsRegRtn DsBvhStackRtnB32
     FlatAtomicAddF32 GlobalAtomicAddF32 BufferAtomicAddF32 VDot4I32Iu8 VDot8I32Iu4 DsCmpstoreB32 DsCmpstoreF32
     DsCmpstoreB64 DsCmpstoreF64 DsCmpstoreRtnB32 DsCmpstoreRtnF32 DsCmpstoreRtnB64 DsCmpstoreRtnF64
+    SMinimumF32 SMaximumF32 SMinimumF16 SMaximumF16 SAddNcU64 SSubNcU64 SMulU64 SBarrierSignal SBarrierSignalIsfirst
+    SGetBarrierState SBarrierInit SBarrierJoin SAllocVgpr SSleepVar SBarrierWait SBarrierLeave SWaitLoadcnt
+    SWaitStorecnt SWaitSamplecnt SWaitBvhcnt SWaitExpcnt SWaitDscnt SWaitKmcnt SWaitLoadcntDscnt SWaitStorecntDscnt
+    SLoadB96 SLoadI8 SLoadU8 SLoadI16 SLoadU16 SBufferLoadB96 SBufferLoadI8 SBufferLoadU8 SBufferLoadI16
+    SBufferLoadU16 SPrefetchInst SPrefetchInstPcRel SPrefetchData SBufferPrefetchData SPrefetchDataPcRel VCvtF32Fp8
+    VCvtF32Bf8 VCvtPkF32Fp8 VCvtPkF32Bf8 VMinimum3F32 VMaximum3F32 VMinimum3F16 VMaximum3F16 VMinimummaximumF32
+    VMaximumminimumF32 VMinimummaximumF16 VMaximumminimumF16 VSExpF32 VSExpF16 VSLogF32 VSLogF16 VSRcpF32 VSRcpF16
+    VSRsqF32 VSRsqF16 VSSqrtF32 VSSqrtF16 VPermlane16VarB32 VPermlanex16VarB32 VMinimumF64 VMaximumF64 VMinimumF32
+    VMaximumF32 VMinimumF16 VMaximumF16 VCvtPkFp8F32 VCvtPkBf8F32 VCvtSrFp8F32 VCvtSrBf8F32 VPkMinimumF16
+    VPkMaximumF16 VDot4F32Fp8Bf8 VDot4F32Bf8Fp8 VDot4F32Fp8Fp8 VDot4F32Bf8Bf8 VWmmaF3216x16x16Fp8Fp8
+    VWmmaF3216x16x16Fp8Bf8 VWmmaF3216x16x16Bf8Fp8 VWmmaF3216x16x16Bf8Bf8 VWmmaI3216x16x32Iu4 VSwmmacF3216x16x32F16
+    VSwmmacF3216x16x32Bf16 VSwmmacF1616x16x32F16 VSwmmacBf1616x16x32Bf16 VSwmmacI3216x16x32Iu8 VSwmmacI3216x16x32Iu4
+    VSwmmacI3216x16x64Iu4 VSwmmacF3216x16x32Fp8Fp8 VSwmmacF3216x16x32Fp8Bf8 VSwmmacF3216x16x32Bf8Fp8
+    VSwmmacF3216x16x32Bf8Bf8 DsCondSubU32 DsSubClampU32 DsPkAddF16 DsPkAddBf16 DsCondSubRtnU32 DsSubClampRtnU32
+    DsPkAddRtnF16 DsPkAddRtnBf16 DsBpermuteFiB32 DsBvhStackPush8Pop1RtnB32 DsBvhStackPush8Pop2RtnB64
+    FlatAtomicSubClampU32 FlatAtomicCondSubU32 FlatAtomicPkAddF16 FlatAtomicPkAddBf16 ScratchLoadBlock
+    ScratchStoreBlock GlobalInv GlobalWb GlobalWbinv GlobalAtomicCondSubU32 GlobalLoadBlock GlobalStoreBlock
+    GlobalLoadTrB128 GlobalLoadTrB64 GlobalAtomicPkAddF16 GlobalAtomicPkAddBf16 GlobalAtomicOrderedAddB64
+    BufferAtomicCondSubU32 BufferAtomicPkAddF16 BufferAtomicPkAddBf16 ImageBvhDualIntersectRay ImageBvh8IntersectRay
+    ImageAtomicAddFlt ImageAtomicPkAddF16 ImageAtomicPkAddBf16
 }

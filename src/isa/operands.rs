@@ -53,6 +53,7 @@ impl OpcodeRow {
             Format::Sopk if self.op == Op::SSetregImm32B32 => Takes::LITERAL,
             Format::Sopk => Takes::REGISTER,
             _ if self.is(Traits::JUMPS) => Takes::REGISTER,
+            Format::Sop1 if self.is(Traits::BARRIER) => Takes { inline: true, ..Takes::NONE },
             _ if matches!(self.op, Op::SMovrelsB32 | Op::SMovrelsB64 | Op::SMovrelsd2B32) => Takes::REGISTER,
             _ => Takes::SCALAR,
         }
@@ -86,11 +87,15 @@ impl OpcodeRow {
                 0 => Takes::VECTOR,
                 // Instruction sets without scalar registers here are the encoder's matter.
                 1 => Takes { vector: true, ..Takes::REGISTER },
+                _ if self.is(Traits::SUM_SIGNS) => Takes::VECTOR,
                 _ => Takes { literal: false, ..Takes::ALL },
             },
             VectorForm::Sdwa(_) => Takes { literal: false, ..Takes::ALL },
-            _ if kind == OperandKind::Tile => Takes { inline: true, ..Takes::VECTOR },
-            _ if self.dst_kind(0) == OperandKind::Tile => Takes::VECTOR,
+            // Of a matrix product the sums may begin as a constant.
+            _ if self.dst_kind(0).is_matrix() && i == 2 && !self.is(Traits::SPARSE) => {
+                Takes { inline: true, ..Takes::VECTOR }
+            }
+            _ if self.dst_kind(0).is_matrix() => Takes::VECTOR,
             // Operands wider than a pair are VGPRs.
             _ if kind.registers() > 2 => Takes::VECTOR,
             VectorForm::Short | VectorForm::Long => Takes::ALL,
@@ -98,6 +103,7 @@ impl OpcodeRow {
         let (first, lane) = (i == 0, i == 1 && self.is(Traits::LANE_SELECT));
         match () {
             () if first && self.is(Traits::VECTOR_FIRST) => Takes::VECTOR,
+            () if i == 1 && self.is(Traits::VECTOR_SECOND) => Takes::VECTOR,
             () if first && self.is(Traits::SCALAR_FIRST) => Takes::SCALAR,
             () if !first && self.is(Traits::SCALAR_REST) => Takes { literal: !lane, ..Takes::SCALAR },
             () => takes,
@@ -163,8 +169,21 @@ impl OpcodeRow {
             // LLVM's code sets the unused third bit of `op_sel_hi`.
             _ if self.format == Format::Vop3p => {
                 let clamp = self.is(Traits::CLAMP);
-                let op_sel = if self.is(Traits::WHOLE) { 0 } else { all };
-                Modifiers { neg: all, neg_hi: all, op_sel, op_sel_hi: 7, clamp, ..none }
+                let op_sel = match self.is(Traits::WHOLE) {
+                    true if self.is(Traits::SPARSE) => self.index_keys(),
+                    true => 0,
+                    false => all,
+                };
+                let sparse = self.is(Traits::SPARSE);
+                let (neg, neg_hi) = match self.is(Traits::SUM_SIGNS) {
+                    true if sparse => (0, 0),
+                    true => (4, 4),
+                    false if self.is(Traits::FACTOR_SIGNS) => (3, 0),
+                    // The sums are the destination, and take no sign.
+                    false if sparse => (3, 3),
+                    false => (all, all),
+                };
+                Modifiers { neg, neg_hi, op_sel, op_sel_hi: 7, clamp, ..none }
             }
             VectorForm::Long | VectorForm::LongDpp16(_) | VectorForm::LongDpp8 { .. } => Modifiers {
                 neg: floats,
@@ -173,13 +192,25 @@ impl OpcodeRow {
                 clamp: self.is(Traits::CLAMP),
                 omod: if self.is(Traits::OMOD) { 3 } else { 0 },
                 op_sel: match self.is(Traits::OP_SEL) {
-                    true if self.is(Traits::SCALAR_REST) => 3,
+                    _ if self.is(Traits::BYTE_SEL) => {
+                        if self.is(Traits::PARTIAL) {
+                            12
+                        } else {
+                            3
+                        }
+                    }
+                    true if self.is(Traits::SCALAR_REST.or(Traits::VECTOR_SECOND)) => 3,
                     true => all | 8,
                     false => halves,
                 },
                 ..none
             },
         }
+    }
+
+    /// Bits of `op_sel` that choose a part of a sparse matrix's places.
+    fn index_keys(&self) -> u8 {
+        if self.op == Op::VSwmmacI3216x16x64Iu4 { 0 } else { 1 }
     }
 
     /// Whether the operation has this form.

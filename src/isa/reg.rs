@@ -248,8 +248,8 @@ impl Src {
                     _ => None,
                 })
             }
-            OperandKind::B96 | OperandKind::B128 | OperandKind::B256 | OperandKind::B512 => None,
-            OperandKind::Mask | OperandKind::Tile => None,
+            OperandKind::B96 | OperandKind::B128 | OperandKind::B256 | OperandKind::B512 | OperandKind::B1024 => None,
+            OperandKind::Mask | OperandKind::Tile | OperandKind::HalfTile | OperandKind::QuarterTile => None,
         }
     }
 }

@@ -38,6 +38,12 @@ pub enum OperandKind {
     Mask,
     /// A matrix of 16 times 16 sums, spread over the lanes: eight registers in wave32, four in wave64.
     Tile,
+    /// A matrix of half as many bits.
+    HalfTile,
+    /// A matrix of a quarter as many bits.
+    QuarterTile,
+    /// 32 registers.
+    B1024,
 }
 
 impl OperandKind {
@@ -45,7 +51,7 @@ impl OperandKind {
     pub const fn registers_in(self, wave: WaveSize) -> u8 {
         match (self, wave) {
             (Self::Mask, WaveSize::W64) => 2,
-            (Self::Tile, WaveSize::W32) => 8,
+            (Self::Tile | Self::HalfTile | Self::QuarterTile, WaveSize::W32) => 2 * self.registers(),
             _ => self.registers(),
         }
     }
@@ -53,18 +59,26 @@ impl OperandKind {
     /// Number of registers; the least, if it depends on the wave size.
     pub const fn registers(self) -> u8 {
         match self {
-            Self::B16 | Self::B32 | Self::F16 | Self::F32 | Self::P16 | Self::PF16 | Self::Mask => 1,
-            Self::B64 | Self::F64 => 2,
+            Self::B16 | Self::B32 | Self::F16 | Self::F32 | Self::P16 | Self::PF16 | Self::Mask | Self::QuarterTile => {
+                1
+            }
+            Self::B64 | Self::F64 | Self::HalfTile => 2,
             Self::B96 => 3,
             Self::B128 | Self::Tile => 4,
             Self::B256 => 8,
             Self::B512 => 16,
+            Self::B1024 => 32,
         }
     }
 
     /// Whether sign and size modifiers apply to floats here.
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64 | Self::PF16)
+    }
+
+    /// Whether it is a matrix, or a part of one.
+    pub const fn is_matrix(self) -> bool {
+        matches!(self, Self::Tile | Self::HalfTile | Self::QuarterTile)
     }
 
     /// Whether it is half a register, selected by `op_sel`.
@@ -118,6 +132,8 @@ pub struct OpcodeRow {
     pub traits: Traits,
     /// Operation of an atomic, at most one.
     pub(super) atomic: &'static [MachineAtomic],
+    /// Length in dwords without literal, DPP or SDWA dword and without extra image addresses.
+    pub dwords: u8,
     /// The instruction sets of the table's encoding that have it.
     pub(super) members: Members,
 }
@@ -145,6 +161,11 @@ impl OpcodeRow {
     /// Number of data registers that a memory instruction moves.
     pub fn data_registers(&self) -> u8 {
         self.dst.first().or(self.src.first()).map_or(0, |kind| kind.registers())
+    }
+
+    /// The same in a wave of this size.
+    pub fn data_registers_in(&self, wave: WaveSize) -> u8 {
+        self.dst.first().or(self.src.first()).map_or(0, |kind| kind.registers_in(wave))
     }
 
     /// For an LDS operation with two offsets: bytes of an element, and bytes per offset unit.

@@ -75,6 +75,7 @@ traits! {
     NEW_FIRST "A compare and swap of LDS whose first data are the new value, not the expected one.";
     FLOAT_ATOMIC "An atomic of VMEM that depends on the denormal mode.";
     INVALIDATES "Invalidates a cache; no operands.";
+    PREFETCHES "Asks for cache lines, some number of them from an address on; no result.";
     TIMER "Reads a clock.";
     NO_ADDRESS "Scalar memory without an address.";
     NO_DATA "Scalar memory without a data register.";
@@ -119,12 +120,18 @@ traits! {
     MIX "`v_fma_mix`: `op_sel_hi` says which sources are halves, `neg_hi` is `abs`.";
     ONE_SCALAR "Reads one scalar value at most, where others read two.";
     VECTOR_FIRST "Source 0 is a VGPR.";
+    VECTOR_SECOND "Source 1 is a VGPR.";
     SCALAR_FIRST "Source 0 is no VGPR.";
     SCALAR_REST "The sources after the first are no VGPRs.";
     LANE_SELECT "Source 1 is a lane's number: no literal.";
     SCALAR_RESULT "Writes an SGPR.";
     CONSTANT_SECOND "Source 1 is the 32-bit constant that always follows.";
     CONSTANT_THIRD "Source 2 is the 32-bit constant that always follows.";
+    BYTE_SEL "The long form selects the byte that it converts.";
+    SPARSE "Source 2 has the places of a sparse matrix's elements.";
+    SUM_SIGNS "Of a product of bytes that are floats: only the sums take signs.";
+    FACTOR_SIGNS "Of a product of integers: only the factors take signs.";
+    FREE_BANKS "Two of it in a dual instruction may read registers of one bank.";
     SECOND_HALF "The second half of a dual instruction only.";
 }
 
@@ -159,6 +166,12 @@ pub enum MachineAtomic {
     Dec,
     /// The cell with the bits of the first operand replaced by those of the second.
     MaskedOr,
+    /// The difference, if the operand is not greater; else the cell.
+    CondSub,
+    /// The sums of two halves.
+    PackedAddF16,
+    /// The sums of two bfloat16.
+    PackedAddBf16,
     /// The cell minus the first operand, or plus the second if that would be negative.
     Wrap,
 }

@@ -1,34 +1,36 @@
 //! The instructions that wait for outstanding operations.
 
 use super::instruction::{Fields, Instruction, ScalarFields, VectorFields, VectorForm};
-use super::layout::CodeField;
 use super::{Counter, Isa, Scalar, Src, WaitCounts};
 
 impl Isa {
-    /// The instructions that wait: one for several counters, and one for each other.
+    /// The instructions that wait: one for several counters if it has such a one, and one for each other.
     pub fn wait(&'static self, counts: WaitCounts) -> impl Iterator<Item = Instruction> {
         let layout = self.waits;
-        let several = layout.constant(counts).map(|constant| Instruction::program(self, layout.several, constant));
-        let alone = Counter::ALL.into_iter().filter(move |counter| {
-            layout.row(*counter).place == CodeField::NONE && counts.get(*counter) < layout.most(*counter)
+        let counts = layout.real(counts);
+        let program = |(op, constant)| Instruction::program(self, op, constant);
+        let pair = layout.pair(counts);
+        let together = pair.map_or([None; 2], |(.., both)| both.map(Some));
+        let several = layout.several(counts).map(program);
+        let alone = layout.counters().filter(move |counter| {
+            let waits = counts.get(*counter) < layout.most(*counter);
+            layout.is_apart(*counter) && waits && !together.contains(&Some(*counter))
         });
-        several.into_iter().chain(alone.map(move |counter| {
-            let srcs = [Some(Src::Scalar(Scalar::Null)), None, None];
-            let fields = ScalarFields { dst: None, srcs, imm: counts.get(counter).into() };
-            Instruction::new(self, layout.row(counter).alone, Fields::Scalar(fields))
-        }))
+        let alone = alone.map(move |counter| {
+            let (entry, count) = (self.row(layout.op_alone(counter)), u16::from(counts.get(counter)));
+            let of_register = (!entry.src.is_empty()).then_some(Src::Scalar(Scalar::Null));
+            let fields = ScalarFields { dst: None, srcs: [of_register, None, None], imm: count };
+            Instruction { entry, fields: Fields::Scalar(fields) }
+        });
+        let pair = pair.map(|(op, constant, _)| Instruction::program(self, op, constant));
+        several.into_iter().chain(pair).chain(alone)
     }
 
     /// What an instruction waits for, if it is nothing but a wait. A count in a register is not known, and no wait.
     pub fn waited(&self, inst: &Instruction) -> Option<WaitCounts> {
         let Fields::Scalar(f) = &inst.fields else { return None };
-        if inst.entry.op == self.waits.several {
-            return Some(self.waits.of_constant(f.imm));
-        }
-        let counter = self.waits.alone(inst.entry.op)?;
-        let count = u8::try_from(f.imm).ok().filter(|count| *count < self.waits.most(counter));
-        (f.srcs[0] == Some(Src::Scalar(Scalar::Null)))
-            .then_some(WaitCounts::ANY.at_most(counter, count.unwrap_or(u8::MAX)))
+        let known = f.srcs[0].is_none_or(|src| src == Src::Scalar(Scalar::Null));
+        self.waits.waited(inst.entry.op, f.imm).filter(|_| known)
     }
 
     /// What is done when an instruction reads its operands: what a wait waits for, and what interpolation waits for itself.

@@ -69,6 +69,8 @@ pub struct FamilyFacts {
     /// Bytes of an element of a swizzled buffer, by the two highest bits of a descriptor's second dword; 0 if it is not
     /// swizzled. gfx10 has one bit (LLVM: `SWIZZLE_ENABLE`; Mesa's register data base).
     pub swizzled_elements: [u8; 4],
+    /// Constant offsets of scalar loads are listed as numbers even where they are 0, and there are no lists of register offsets alone.
+    pub plain_offsets: bool,
     /// Layouts of typed buffer access.
     pub buffer_layouts: &'static [BufferLayout],
 }
@@ -196,6 +198,7 @@ const GFX103: FamilyFacts = FamilyFacts {
     export_priority: false,
     parameters: ParameterPath::Exports,
     swizzled_elements: [0, 0, 4, 4],
+    plain_offsets: false,
     buffer_layouts: GFX10_BUFFER_LAYOUTS,
 };
 
@@ -233,6 +236,7 @@ const fn large(facts: FamilyFacts) -> FamilyFacts {
 }
 
 const GFX11_LARGE: FamilyFacts = large(GFX11);
+const GFX12: FamilyFacts = FamilyFacts { least_user_sgprs: 0, plain_offsets: true, ..large(GFX11) };
 const GFX115_LARGE: FamilyFacts = large(GFX115);
 
 impl InstructionSet {
@@ -245,6 +249,7 @@ impl InstructionSet {
             Self::Gfx1102 => &GFX11,
             Self::Gfx1150 => &GFX115,
             Self::Gfx1151 => &GFX115_LARGE,
+            Self::Gfx1200 => &GFX12,
         }
     }
 }

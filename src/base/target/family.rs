@@ -9,13 +9,15 @@ pub enum Family {
     Gfx103,
     /// RDNA 3 and 3.5.
     Gfx11,
+    /// RDNA 4.
+    Gfx12,
 }
 
 impl Family {
     /// Number of families; tables by family have this length, and `family as usize` is the index.
     pub const COUNT: usize = Self::ALL.len();
     /// Every family, in the order of the variants.
-    pub const ALL: [Self; 3] = [Self::Gfx101, Self::Gfx103, Self::Gfx11];
+    pub const ALL: [Self; 4] = [Self::Gfx101, Self::Gfx103, Self::Gfx11, Self::Gfx12];
 
     /// AMD's name of it, in lower case.
     pub const fn name(self) -> &'static str {
@@ -23,6 +25,7 @@ impl Family {
             Self::Gfx101 => "rdna1",
             Self::Gfx103 => "rdna2",
             Self::Gfx11 => "rdna3",
+            Self::Gfx12 => "rdna4",
         }
     }
 }
@@ -47,6 +50,8 @@ pub enum InstructionSet {
     Gfx1150,
     /// gfx1151: with them and with half as many VGPRs more.
     Gfx1151,
+    /// gfx1200 and gfx1201.
+    Gfx1200,
 }
 
 impl InstructionSet {
@@ -56,6 +61,7 @@ impl InstructionSet {
             Self::Gfx1010 | Self::Gfx1012 | Self::Gfx1013 => Family::Gfx101,
             Self::Gfx103 => Family::Gfx103,
             Self::Gfx1100 | Self::Gfx1102 | Self::Gfx1150 | Self::Gfx1151 => Family::Gfx11,
+            Self::Gfx1200 => Family::Gfx12,
         }
     }
 
@@ -63,7 +69,13 @@ impl InstructionSet {
     pub const fn has_dot_products(self) -> bool {
         match self {
             Self::Gfx1010 | Self::Gfx1013 => false,
-            Self::Gfx1012 | Self::Gfx103 | Self::Gfx1100 | Self::Gfx1102 | Self::Gfx1150 | Self::Gfx1151 => true,
+            Self::Gfx1012
+            | Self::Gfx103
+            | Self::Gfx1100
+            | Self::Gfx1102
+            | Self::Gfx1150
+            | Self::Gfx1151
+            | Self::Gfx1200 => true,
         }
     }
 }

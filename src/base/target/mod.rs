@@ -61,6 +61,10 @@ pub enum Gpu {
     Gfx1152,
     /// Krackan Point 2.
     Gfx1153,
+    /// Navi 44.
+    Gfx1200,
+    /// Navi 48.
+    Gfx1201,
 }
 
 /// What distinguishes a GPU.
@@ -76,7 +80,7 @@ struct Row {
 
 impl Gpu {
     /// In the order of the variants.
-    const ROWS: [Row; 19] = {
+    const ROWS: [Row; 21] = {
         const fn row(gpu: Gpu, name: &'static str, elf_flags: u32, of: InstructionSet, family: Family) -> Row {
             Row { gpu, name, elf_flags, instructions: of, family }
         }
@@ -100,6 +104,8 @@ impl Gpu {
             row(Gpu::Gfx1151, "gfx1151", 0x4a, InstructionSet::Gfx1151, Family::Gfx11),
             row(Gpu::Gfx1152, "gfx1152", 0x55, InstructionSet::Gfx1150, Family::Gfx11),
             row(Gpu::Gfx1153, "gfx1153", 0x58, InstructionSet::Gfx1150, Family::Gfx11),
+            row(Gpu::Gfx1200, "gfx1200", 0x48, InstructionSet::Gfx1200, Family::Gfx12),
+            row(Gpu::Gfx1201, "gfx1201", 0x4e, InstructionSet::Gfx1200, Family::Gfx12),
         ]
     };
 

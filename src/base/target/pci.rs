@@ -34,6 +34,8 @@ const DEVICES: &[(Gpu, &[u16])] = &[
     (Gpu::Gfx1151, &[0x1586]),
     (Gpu::Gfx1152, &[0x1114]),
     (Gpu::Gfx1153, &[0x1902]),
+    (Gpu::Gfx1200, &[0x7590]),
+    (Gpu::Gfx1201, &[0x7550, 0x7551]),
 ];
 
 impl Gpu {

@@ -102,7 +102,7 @@ impl Family {
         match self {
             Self::Gfx101 => GFX101,
             Self::Gfx103 => GFX103,
-            Self::Gfx11 => GFX11,
+            Self::Gfx11 | Self::Gfx12 => GFX11,
         }
     }
 

@@ -4,13 +4,19 @@ use super::{Read, Reader, scalars, vgprs};
 use crate::instruction::{
     Addresses, BufferFields, DsFields, ExportFields, Fields, FlatFields, ImageFields, LdsDirectFields,
 };
-use crate::layout::CodeField;
+use crate::layout::{CacheLayout, CodeField};
 use crate::{CachePolicy, Format, Op, Traits, Vgpr};
 use dovetail_base::error::{Error, Result};
 
 impl Reader<'_> {
-    fn cache(&self, glc: CodeField, slc: CodeField, dlc: CodeField) -> CachePolicy {
-        CachePolicy { glc: self.is_set(glc), slc: self.is_set(slc), dlc: self.is_set(dlc) }
+    pub(super) fn cache(&self, layout: &CacheLayout) -> CachePolicy {
+        CachePolicy {
+            glc: self.is_set(layout.glc),
+            slc: self.is_set(layout.slc),
+            dlc: self.is_set(layout.dlc),
+            scope: self.small(layout.scope),
+            hint: self.small(layout.hint),
+        }
     }
 
     pub(super) fn ds(&mut self) -> Result<Read> {
@@ -42,6 +48,7 @@ impl Reader<'_> {
             attribute: of_parameter(layout.attribute),
             channel: of_parameter(layout.channel),
             wait: self.small(layout.wait),
+            memory: self.is_set(layout.memory),
         };
         Ok((entry, Fields::LdsDirect(fields)))
     }
@@ -49,6 +56,13 @@ impl Reader<'_> {
     pub(super) fn flat(&mut self, format: Format) -> Result<Read> {
         let layout = self.isa.layout.flat(format);
         let entry = self.entry(format, layout.op)?;
+        let cache = self.cache(&layout.cache);
+        if entry.is(Traits::INVALIDATES) {
+            let (v, none) = (Vgpr(0), None);
+            let fields =
+                FlatFields { dst: v, addr: v, data: v, saddr: none, no_vaddr: false, offset: 0, lds: false, cache };
+            return Ok((entry, Fields::Flat(fields)));
+        }
         let scratch = format == Format::Scratch;
         let code = self.get(layout.saddr);
         let no_saddr = code == u32::from(self.isa.codes.null);
@@ -64,7 +78,7 @@ impl Reader<'_> {
             no_vaddr,
             offset: layout.offset.number(self.word),
             lds: self.is_set(layout.lds),
-            cache: self.cache(layout.glc, layout.slc, layout.dlc),
+            cache,
         };
         match (entry.dst.first(), entry.src.first()) {
             (Some(kind), _) => vgprs(fields.dst, kind.registers())?,
@@ -90,13 +104,13 @@ impl Reader<'_> {
             vaddr: self.vgpr(layout.vaddr),
             idxen: self.is_set(layout.idxen),
             offen: self.is_set(layout.offen),
-            resource: self.scalar_code(self.get(layout.resource) << 2)?,
+            resource: self.scalar_code(self.get(layout.resource) * layout.register_unit)?,
             soffset: self.source_with(self.get(layout.soffset), None)?,
-            offset: self.get(layout.offset) as u16,
+            offset: self.get(layout.offset),
             format: if typed { Some(self.small(layout.format)) } else { None },
             lds: self.is_set(layout.lds),
             tfe: self.is_set(layout.tfe),
-            cache: self.cache(layout.glc, layout.slc, layout.dlc),
+            cache: self.cache(&layout.cache),
         };
         vgprs(fields.data, entry.data_registers() + u8::from(fields.tfe))?;
         vgprs(fields.vaddr, u8::from(fields.idxen) + u8::from(fields.offen))?;
@@ -104,20 +118,25 @@ impl Reader<'_> {
         Ok((entry, Fields::Buffer(fields)))
     }
 
-    pub(super) fn image(&mut self) -> Result<Read> {
-        let layout = &self.isa.layout.mimg;
-        let entry = self.entry(Format::Mimg, layout.op)?;
+    pub(super) fn image(&mut self, format: Format) -> Result<Read> {
+        let layout = self.isa.layout.image(format);
+        let entry = self.entry(format, layout.op)?;
         let nsa = self.get(layout.nsa);
         let mut addresses = [self.vgpr(layout.vaddr); Addresses::MOST];
         for more in addresses[1..].chunks_exact_mut(4).take(nsa as usize) {
             more.copy_from_slice(&self.take()?.to_le_bytes().map(Vgpr));
         }
+        let separate = layout.more_addresses[0] != CodeField::NONE;
+        if separate {
+            let fields = layout.more_addresses.map(|field| self.vgpr(field));
+            addresses[1..].iter_mut().zip(fields).for_each(|(to, v)| *to = v);
+        }
         let mut fields = ImageFields {
             data: self.vgpr(layout.data),
             addresses: Addresses::new(&addresses[..1]),
-            nsa: nsa != 0,
-            resource: self.scalar_code(self.get(layout.resource) << 2)?,
-            sampler: self.scalar_code(self.get(layout.sampler) << 2)?,
+            nsa: separate || nsa != 0,
+            resource: self.scalar_code(self.get(layout.resource) * layout.register_unit)?,
+            sampler: self.scalar_code(self.get(layout.sampler) * layout.register_unit)?,
             dim: self.small(layout.dim),
             dmask: self.small(layout.dmask),
             unorm: self.is_set(layout.unorm),
@@ -126,20 +145,22 @@ impl Reader<'_> {
             d16: self.is_set(layout.d16),
             tfe: self.is_set(layout.tfe),
             lwe: self.is_set(layout.lwe),
-            cache: self.cache(layout.glc, layout.slc, layout.dlc),
+            cache: self.cache(&layout.cache),
         };
         vgprs(fields.data, fields.data_registers(entry) + fields.status_registers())?;
         scalars(fields.resource, fields.resource_registers(entry))?;
         let count = usize::from(fields.address_registers(entry));
-        if let Some(groups) = fields.address_groups(entry, layout.groups, self.isa.limits.image_addresses) {
+        if let Some(groups) = fields.address_groups(entry, layout.groups, self.isa.image_addresses(entry)) {
             // A group is named by its first register; surplus bytes are ignored.
             let named: Vec<(Vgpr, u8)> = addresses.iter().copied().zip(groups.iter().copied()).collect();
             let wrong = || Error::malformed(format!("{count} image addresses in {nsa} extra dwords"));
             named.iter().try_for_each(|(first, count)| vgprs(*first, *count))?;
             fields.addresses = Addresses::grouped(&named);
-            if u32::from(fields.nsa_dwords()) != nsa {
+            if u32::from(fields.nsa_dwords(entry)) != nsa {
                 return Err(wrong());
             }
+        } else if separate {
+            fields.addresses = Addresses::new(addresses.get(..count).unwrap_or(&addresses));
         } else if fields.nsa {
             // Surplus bytes of the last address dword are ignored; a dword without any address is invalid.
             let named = addresses.get(..count).filter(|_| (count - 1).div_ceil(4) == nsa as usize);

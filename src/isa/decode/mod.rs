@@ -39,7 +39,7 @@ impl Reader<'_> {
     fn instruction(&mut self, first: u32) -> Result<Read> {
         let format = self.isa.layout.format(first);
         let format = format.ok_or_else(|| Error::malformed("no encoding begins like this"))?;
-        for n in 1..u32::from(format.dwords()) {
+        for n in 1..u32::from(format.dwords_with(self.isa.layout.vector_memory)) {
             self.word |= u128::from(self.take()?) << (32 * n);
         }
         match format {
@@ -55,7 +55,7 @@ impl Reader<'_> {
             Format::Ds => self.ds(),
             Format::Flat | Format::Scratch | Format::Global => self.flat(format),
             Format::Mubuf | Format::Mtbuf => self.buffer(format),
-            Format::Mimg => self.image(),
+            Format::Mimg | Format::Vsample => self.image(format),
             Format::Exp => self.export(),
         }
     }

@@ -51,7 +51,8 @@ impl Reader<'_> {
     pub(super) fn smem(&mut self) -> Result<Read> {
         let layout = &self.isa.layout.smem;
         let entry = self.entry(Format::Smem, layout.op)?;
-        if entry.is(Traits::INVALIDATES.or(Traits::NO_ADDRESS)) {
+        let prefetches = entry.is(Traits::PREFETCHES);
+        if entry.is(Traits::INVALIDATES.or(Traits::NO_ADDRESS)) && !prefetches {
             // Without an address, its fields are ignored.
             let data = if entry.dst.is_empty() { Scalar::Null } else { self.scalar_of(layout.data)? };
             scalars(data, entry.data_registers())?;
@@ -62,10 +63,14 @@ impl Reader<'_> {
         scalars(data, entry.data_registers())?;
         let fields = SmemFields {
             data,
-            base: self.scalar_code(self.get(layout.base) << 1)?,
+            base: if entry.is(Traits::NO_ADDRESS) {
+                Scalar::Null
+            } else {
+                self.scalar_code(self.get(layout.base) << 1)?
+            },
             offset: layout.offset.number(self.word),
             soffset: Some(self.scalar_of(layout.soffset)?).filter(|s| *s != Scalar::Null),
-            cache: CachePolicy { glc: self.is_set(layout.glc), dlc: self.is_set(layout.dlc), slc: false },
+            cache: if prefetches { CachePolicy::default() } else { self.cache(&layout.cache) },
         };
         Ok((entry, Fields::Smem(fields)))
     }

@@ -26,7 +26,7 @@ impl Encoder<'_> {
         }
         self.put("address", layout.addr, f.addr.0.into())?;
         self.put("result", layout.dst, dst)?;
-        self.end(Format::Ds);
+        self.end(self.inst.entry.format);
         Ok(())
     }
 
@@ -34,6 +34,12 @@ impl Encoder<'_> {
         let entry = self.inst.entry;
         let layout = self.isa.layout.flat(entry.format);
         self.begin(entry.format, layout.op, entry.number)?;
+        if entry.is(Traits::INVALIDATES) {
+            self.put("scalar address", layout.saddr, self.isa.codes.null.into())?;
+            self.put_cache(&layout.cache, f.cache)?;
+            self.end(self.inst.entry.format);
+            return Ok(());
+        }
         let scratch = entry.format == Format::Scratch;
         let own = entry.is(Traits::OWN_ADDRESS);
         ensure(f.saddr.is_none() || entry.format != Format::Flat, || "scalar address: FLAT has none".to_owned())?;
@@ -51,7 +57,8 @@ impl Encoder<'_> {
         let registers = entry.data_registers();
         let atomic = entry.is(Traits::ATOMIC);
         let data = vgprs("data", f.data, if entry.dst.is_empty() { registers } else { 0 })?;
-        let dst = vgprs("result", f.dst, if atomic && f.cache.glc { registers } else { 0 }.max(result(entry.dst)))?;
+        let dst =
+            vgprs("result", f.dst, if atomic && f.cache.returns() { registers } else { 0 }.max(result(entry.dst)))?;
         self.put_number("offset", layout.offset, f.offset)?;
         self.put("scalar address", layout.saddr, saddr)?;
         self.put("address", layout.addr, addr)?;
@@ -60,11 +67,9 @@ impl Encoder<'_> {
         self.put_flags([
             ("vector address", layout.vaddr_enabled, switched && !f.no_vaddr),
             ("lds", layout.lds, f.lds),
-            ("glc", layout.glc, f.cache.glc),
-            ("slc", layout.slc, f.cache.slc),
-            ("dlc", layout.dlc, f.cache.dlc),
         ])?;
-        self.end(entry.format);
+        self.put_cache(&layout.cache, f.cache)?;
+        self.end(self.inst.entry.format);
         Ok(())
     }
 
@@ -74,7 +79,7 @@ impl Encoder<'_> {
         let layout = if typed { &self.isa.layout.mtbuf } else { &self.isa.layout.mubuf };
         self.begin(entry.format, layout.op, entry.number)?;
         if entry.is(Traits::INVALIDATES) {
-            self.end(entry.format);
+            self.end(self.inst.entry.format);
             return Ok(());
         }
         let data = vgprs("data", f.data, entry.data_registers() + u8::from(f.tfe))?;
@@ -87,29 +92,31 @@ impl Encoder<'_> {
         };
         ensure(f.format.is_some() == typed, || "format: typed access only".to_owned())?;
         ensure(!typed || !f.lds, || "lds: untyped access only".to_owned())?;
-        self.put("format", layout.format, f.format.unwrap_or(0).into())?;
-        self.put_number("offset", layout.offset, f.offset.into())?;
+        // Where both kinds have the field, an access without a type has format 1.
+        let untyped = u8::from(layout.format != CodeField::NONE);
+        self.put("format", layout.format, f.format.unwrap_or(untyped).into())?;
+        self.put("offset", layout.offset, f.offset)?;
         self.put("address", layout.vaddr, vaddr)?;
         self.put("data", layout.data, data)?;
-        self.put("descriptor", layout.resource, resource >> 2)?;
+        self.put("descriptor", layout.resource, resource / layout.register_unit)?;
         self.put("scalar offset", layout.soffset, soffset)?;
         self.put_flags([
             ("offen", layout.offen, f.offen),
             ("idxen", layout.idxen, f.idxen),
             ("lds", layout.lds, f.lds),
             ("tfe", layout.tfe, f.tfe),
-            ("glc", layout.glc, f.cache.glc),
-            ("slc", layout.slc, f.cache.slc),
-            ("dlc", layout.dlc, f.cache.dlc),
         ])?;
-        self.end(entry.format);
+        self.put_cache(&layout.cache, f.cache)?;
+        self.end(self.inst.entry.format);
         Ok(())
     }
 
     pub(super) fn image(&mut self, f: &ImageFields) -> Result<()> {
         let entry = self.inst.entry;
-        let layout = &self.isa.layout.mimg;
-        self.begin(Format::Mimg, layout.op, entry.number)?;
+        let layout = self.isa.layout.image(entry.format);
+        self.begin(entry.format, layout.op, entry.number)?;
+        let separate = layout.more_addresses[0] != CodeField::NONE;
+        ensure(f.nsa || !separate, || "addresses: separate ones only".to_owned())?;
         let data = vgprs("data", f.data, f.data_registers(entry) + f.status_registers())?;
         let count = f.address_registers(entry);
         let addresses = f.addresses.as_slice();
@@ -125,11 +132,17 @@ impl Encoder<'_> {
         ensure(registers && sampler.is_multiple_of(4), || "descriptor, sampler: SGPRs only".to_owned())?;
         self.put("address", layout.vaddr, vaddr)?;
         self.put("data", layout.data, data)?;
-        self.put("descriptor", layout.resource, resource >> 2)?;
-        self.put("sampler", layout.sampler, sampler >> 2)?;
+        self.put("descriptor", layout.resource, resource / layout.register_unit)?;
+        self.put("sampler", layout.sampler, sampler / layout.register_unit)?;
         self.put("dimension", layout.dim, f.dim.into())?;
         self.put("component mask", layout.dmask, f.dmask.into())?;
-        self.put("further addresses", layout.nsa, f.nsa_dwords().into())?;
+        self.put("further addresses", layout.nsa, f.nsa_dwords(entry).into())?;
+        if separate {
+            let rest = named.as_slice().get(1..).unwrap_or_default();
+            for (field, v) in layout.more_addresses.into_iter().zip(rest) {
+                self.put("address", field, v.0.into())?;
+            }
+        }
         self.put_flags([
             ("unorm", layout.unorm, f.unorm),
             ("r128", layout.r128, f.r128),
@@ -137,12 +150,10 @@ impl Encoder<'_> {
             ("lwe", layout.lwe, f.lwe),
             ("a16", layout.a16, f.a16),
             ("d16", layout.d16, f.d16),
-            ("glc", layout.glc, f.cache.glc),
-            ("slc", layout.slc, f.cache.slc),
-            ("dlc", layout.dlc, f.cache.dlc),
         ])?;
-        self.end(Format::Mimg);
-        if f.nsa {
+        self.put_cache(&layout.cache, f.cache)?;
+        self.end(self.inst.entry.format);
+        if f.nsa && !separate {
             let rest = named.as_slice().get(1..).unwrap_or_default();
             self.out.extend(rest.chunks(4).map(|four| {
                 let mut bytes = [0; 4];
@@ -155,8 +166,9 @@ impl Encoder<'_> {
 
     /// The address registers that the encoding names: of each group the first, which the others have to follow.
     fn named_addresses(&self, f: &ImageFields) -> Result<Addresses> {
-        let grouped = self.isa.layout.mimg.groups;
-        let groups = f.address_groups(self.inst.entry, grouped, self.isa.limits.image_addresses);
+        let entry = self.inst.entry;
+        let grouped = self.isa.layout.image(entry.format).groups;
+        let groups = f.address_groups(entry, grouped, self.isa.image_addresses(entry));
         let Some(groups) = groups else { return Ok(f.addresses) };
         let (mut rest, mut named) = (f.addresses.as_slice(), [(Vgpr(0), 1); Addresses::MOST]);
         let mut count = 0;
@@ -184,7 +196,8 @@ impl Encoder<'_> {
         self.put("attribute", layout.attribute, f.attribute.into())?;
         self.put("channel", layout.channel, f.channel.into())?;
         self.put("wait", layout.wait, f.wait.into())?;
-        self.end(Format::Ldsdir);
+        self.put_flags([("memory", layout.memory, f.memory)])?;
+        self.end(self.inst.entry.format);
         Ok(())
     }
 
@@ -203,7 +216,7 @@ impl Encoder<'_> {
         for (field, data) in layout.data.into_iter().zip(f.data) {
             self.put("data", field, data.0.into())?;
         }
-        self.end(Format::Exp);
+        self.end(self.inst.entry.format);
         Ok(())
     }
 }

@@ -9,8 +9,8 @@ mod scalar;
 mod vector;
 
 use super::instruction::{Fields, Instruction};
-use super::layout::CodeField;
-use super::{Format, Isa, OperandKind, Scalar, Src, Vgpr};
+use super::layout::{CacheLayout, CodeField};
+use super::{CachePolicy, Format, Isa, OperandKind, Scalar, Src, Vgpr};
 use dovetail_base::error::{Context, Error, Result};
 use dovetail_base::target::WaveSize;
 
@@ -68,7 +68,7 @@ impl Encoder<'_> {
             Fields::Ds(_) => format == Format::Ds,
             Fields::Flat(_) => matches!(format, Format::Flat | Format::Scratch | Format::Global),
             Fields::Buffer(_) => matches!(format, Format::Mubuf | Format::Mtbuf),
-            Fields::Image(_) => format == Format::Mimg,
+            Fields::Image(_) => matches!(format, Format::Mimg | Format::Vsample),
             Fields::Export(_) => format == Format::Exp,
         };
         ensure(fits, || format!("operands of another format than {format}"))?;
@@ -94,11 +94,13 @@ impl Encoder<'_> {
         self.put("opcode", op, number.into())
     }
 
-    /// Appends the dwords of the fields, as many as the format has.
+    /// Appends the dwords of the fields, as many as the encoding has.
     fn end(&mut self, format: Format) {
+        let entry = self.inst.entry;
+        let length = if format == entry.format { entry.dwords } else { format.dwords() };
         let dwords = self.word.to_le_bytes();
         let (dwords, _) = dwords.as_chunks::<4>();
-        self.out.extend(dwords.iter().take(format.dwords().into()).map(|dword| u32::from_le_bytes(*dword)));
+        self.out.extend(dwords.iter().take(length.into()).map(|dword| u32::from_le_bytes(*dword)));
     }
 
     fn put(&mut self, what: &str, field: CodeField, value: u32) -> Result<()> {
@@ -115,6 +117,16 @@ impl Encoder<'_> {
 
     fn put_flags<const N: usize>(&mut self, flags: [(&str, CodeField, bool); N]) -> Result<()> {
         flags.into_iter().filter(|(.., on)| *on).try_for_each(|(what, field, _)| self.put(what, field, 1))
+    }
+
+    fn put_cache(&mut self, layout: &CacheLayout, cache: CachePolicy) -> Result<()> {
+        self.put_flags([
+            ("glc", layout.glc, cache.glc),
+            ("slc", layout.slc, cache.slc),
+            ("dlc", layout.dlc, cache.dlc),
+        ])?;
+        self.put("scope", layout.scope, cache.scope.into())?;
+        self.put("temporal hint", layout.hint, cache.hint.into())
     }
 
     /// The code of a source; a literal is kept for the end of the instruction.

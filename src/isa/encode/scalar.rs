@@ -55,12 +55,14 @@ impl Encoder<'_> {
             }
             if !entry.is(Traits::NO_ADDRESS) {
                 let base = self.scalars("base", f.base, if entry.is(Traits::DESCRIPTOR) { 4 } else { 2 })?;
+                self.put("base", layout.base, base >> 1)?;
+            }
+            if !entry.is(Traits::NO_ADDRESS) || entry.is(Traits::PREFETCHES) {
                 let soffset = self.scalars("scalar offset", f.soffset.unwrap_or(Scalar::Null), 1)?;
                 ensure(!f.cache.slc, || "slc: scalar memory has none".to_owned())?;
-                self.put("base", layout.base, base >> 1)?;
                 self.put("scalar offset", layout.soffset, soffset)?;
                 self.put_number("offset", layout.offset, f.offset)?;
-                self.put_flags([("glc", layout.glc, f.cache.glc), ("dlc", layout.dlc, f.cache.dlc)])?;
+                self.put_cache(&layout.cache, f.cache)?;
             }
         }
         self.end(Format::Smem);

@@ -11,7 +11,7 @@ mod event;
 mod registers;
 
 pub use event::HazardEvent;
-pub(super) use registers::{GFX11 as REGISTERS_GFX11, GFX115 as REGISTERS_GFX115};
+pub(super) use registers::{GFX11 as REGISTERS_GFX11, GFX12 as REGISTERS_GFX12, GFX115 as REGISTERS_GFX115};
 pub use registers::{RegisterHazard, depctr};
 
 use super::{Counter, Op};
@@ -165,7 +165,10 @@ pub(super) const GFX103: &[Hazard] = &[DENORM_MODE];
 pub(super) const GFX11: &[Hazard] = &[PERMLANE];
 
 /// The most rows of a family.
-pub(super) const MOST: usize = longest(&[GFX101, GFX103, GFX11]);
+pub(super) const MOST: usize = longest(&[GFX101, GFX103, GFX11, GFX12]);
+
+/// gfx12; those that depend on registers are in `registers.rs`. LLVM: `fixGetRegWaitIdle`.
+pub(super) const GFX12: &[Hazard] = &[PERMLANE];
 
 const fn longest(families: &[&[Hazard]]) -> usize {
     match families {

@@ -94,3 +94,6 @@ pub(crate) const GFX115: &[RegisterHazard] = &[
     RegisterHazard::LdsDirectAfterVector,
     RegisterHazard::LdsDirectAfterMemory,
 ];
+
+/// gfx12: data of LDS wait for vector memory by a bit of their own, which is always clear.
+pub(crate) const GFX12: &[RegisterHazard] = &[RegisterHazard::LdsDirectAfterVector];

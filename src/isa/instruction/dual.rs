@@ -69,7 +69,8 @@ impl DualFields {
         if literals.any(|other| Some(other) != one) {
             return Some("literals: one for both halves".to_owned());
         }
-        if let Some(port) = Port::ALL.into_iter().find(|port| port.is_shared(a, b)) {
+        let free = halves.iter().all(|half| half.entry.is(Traits::FREE_BANKS));
+        if let Some(port) = Port::ALL.into_iter().find(|port| !free && port.is_shared(a, b)) {
             return Some(format!("sources: {port:?} of both halves is in one bank of registers"));
         }
         // VCC as a mask is different from VCC as an operand.
@@ -154,9 +155,10 @@ pub fn half_of(alone: Op) -> Option<Op> {
 }
 
 impl Half {
-    /// The same as an instruction of its own; `None` for `v_dual_dot2acc_f32_bf16`, which is only a half.
+    /// The same as an instruction of its own; `None` for what is only a half.
     pub fn alone(&self, isa: &'static Isa) -> Option<Instruction> {
-        let op = ALONE.iter().find(|(half, _)| *half == self.entry.op).map(|(_, alone)| *alone)?;
+        let op =
+            ALONE.iter().find(|(half, _)| *half == self.entry.op).map(|(_, alone)| *alone).filter(|op| isa.has(*op))?;
         let fields = VectorFields {
             dst: Some(VectorDst::Vgpr(self.dst)),
             mask: None,

@@ -11,6 +11,19 @@ pub struct CachePolicy {
     pub slc: bool,
     /// Device level coherent.
     pub dlc: bool,
+    /// gfx12: the caches that the access passes by. 0: none; 1: those of a compute unit, 2: of a shader engine, 3: all of the
+    /// device's.
+    pub scope: u8,
+    /// gfx12: what its data are kept for (temporal hint), numbered by kind of access. Of an atomic bit 0 is set if it returns
+    /// the old value.
+    pub hint: u8,
+}
+
+impl CachePolicy {
+    /// Whether an atomic with this policy returns the old value.
+    pub const fn returns(self) -> bool {
+        self.glc || self.hint & 1 == 1
+    }
 }
 
 /// Local data share.
@@ -39,6 +52,8 @@ pub struct LdsDirectFields {
     pub channel: u8,
     /// Vector operations that may be outstanding.
     pub wait: u8,
+    /// gfx12: vector memory may still read its registers.
+    pub memory: bool,
 }
 
 /// Access to memory by address.
@@ -58,7 +73,7 @@ pub struct FlatFields {
     pub offset: i32,
     /// Direct to LDS.
     pub lds: bool,
-    /// Cache policy; `glc` makes an atomic return.
+    /// Cache policy; [`CachePolicy::returns`] of an atomic.
     pub cache: CachePolicy,
 }
 
@@ -78,14 +93,14 @@ pub struct BufferFields {
     /// Scalar offset.
     pub soffset: Src,
     /// Constant offset.
-    pub offset: u16,
+    pub offset: u32,
     /// Format number of a typed access.
     pub format: Option<u8>,
     /// Direct to LDS.
     pub lds: bool,
     /// A status dword follows the data.
     pub tfe: bool,
-    /// Cache policy; `glc` makes an atomic return.
+    /// Cache policy; [`CachePolicy::returns`] of an atomic.
     pub cache: CachePolicy,
 }
 
@@ -118,7 +133,7 @@ pub struct ImageFields {
     pub tfe: bool,
     /// LOD warning enable.
     pub lwe: bool,
-    /// Cache policy; `glc` makes an atomic return.
+    /// Cache policy; [`CachePolicy::returns`] of an atomic.
     pub cache: CachePolicy,
 }
 
@@ -235,10 +250,16 @@ impl ImageFields {
         let mut groups = Groups { lengths: [1; Addresses::MOST], count };
         match () {
             () if entry.is(Traits::RAY) => {
-                // Node and extent; origin, direction and its inverse, of which halves share registers.
-                let node = if entry.op == Op::ImageBvh64IntersectRay { 2 } else { 1 };
-                groups.lengths = [node, 1, 3, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0];
+                // Node and extent; origin, direction and its inverse, of which halves share registers. Of trees of eight:
+                // the tree's address, extent and mask of instances, origin, direction, one or two nodes.
                 groups.count = if self.a16 { 4 } else { 5 };
+                let lengths: [u8; 5] = match entry.op {
+                    Op::ImageBvhDualIntersectRay => [2, 2, 3, 3, 2],
+                    Op::ImageBvh8IntersectRay => [2, 2, 3, 3, 1],
+                    Op::ImageBvh64IntersectRay => [2, 1, 3, 3, 3],
+                    _ => [1, 1, 3, 3, 3],
+                };
+                groups.lengths.iter_mut().zip(lengths).for_each(|(to, length)| *to = length);
             }
             () if usize::from(count) > most => {
                 let last = (most as u8).saturating_sub(1);
@@ -250,14 +271,17 @@ impl ImageFields {
         Some(groups)
     }
 
-    /// Number of dwords after the first two, with four addresses each.
-    pub fn nsa_dwords(&self) -> u8 {
+    /// Number of dwords after the first two, with four addresses each. A format of three has fields for them.
+    pub fn nsa_dwords(&self, entry: &OpcodeRow) -> u8 {
         let more = self.addresses.named.saturating_sub(1);
-        if self.nsa { more.div_ceil(4) } else { 0 }
+        if self.nsa && entry.dwords == 2 { more.div_ceil(4) } else { 0 }
     }
 
     /// Number of data registers, without the status dword.
     pub fn data_registers(&self, entry: &OpcodeRow) -> u8 {
+        if let Op::ImageBvhDualIntersectRay | Op::ImageBvh8IntersectRay = entry.op {
+            return 10;
+        }
         let components =
             if entry.is(Traits::FOUR) { 4 } else { u8::try_from(self.dmask.count_ones().max(1)).unwrap_or(1) };
         if self.d16 { components.div_ceil(2) } else { components }
@@ -280,6 +304,9 @@ impl ImageFields {
             return 1;
         }
         if entry.is(Traits::RAY) {
+            if let Op::ImageBvhDualIntersectRay | Op::ImageBvh8IntersectRay = entry.op {
+                return if entry.op == Op::ImageBvh8IntersectRay { 11 } else { 12 };
+            }
             // Node (of one or two dwords) and extent; origin, direction and its inverse.
             let wide = u8::from(entry.op == Op::ImageBvh64IntersectRay);
             return 2 + wide + if self.a16 { 6 } else { 9 };

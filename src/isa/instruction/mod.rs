@@ -83,10 +83,8 @@ impl Instruction {
     pub fn dwords(&self) -> u8 {
         let is_literal = |srcs: &[Option<Src>]| srcs.iter().any(|src| matches!(src, Some(Src::Literal(_))));
         match &self.fields {
-            Fields::Scalar(f) => self.entry.format.dwords() + u8::from(is_literal(&f.srcs)),
-            Fields::Dual(f) => {
-                self.entry.format.dwords() + u8::from(f.constant.is_some() || is_literal(&f.src0.map(Some)))
-            }
+            Fields::Scalar(f) => self.entry.dwords + u8::from(is_literal(&f.srcs)),
+            Fields::Dual(f) => self.entry.dwords + u8::from(f.constant.is_some() || is_literal(&f.src0.map(Some))),
             Fields::Vector(f) => match f.form {
                 VectorForm::Short => {
                     let constant = self.entry.is(Traits::CONSTANT_SECOND.or(Traits::CONSTANT_THIRD));
@@ -96,8 +94,8 @@ impl Instruction {
                 VectorForm::Sdwa(_) | VectorForm::Dpp16(_) | VectorForm::Dpp8 { .. } | VectorForm::Interp { .. } => 2,
                 VectorForm::LongDpp16(_) | VectorForm::LongDpp8 { .. } => 3,
             },
-            Fields::Image(f) => self.entry.format.dwords() + f.nsa_dwords(),
-            _ => self.entry.format.dwords(),
+            Fields::Image(f) => self.entry.dwords + f.nsa_dwords(self.entry),
+            _ => self.entry.dwords,
         }
     }
 }

@@ -46,9 +46,7 @@ const GLOBAL: FlatLayout = FlatLayout {
     vaddr_enabled: NO_FIELD,
     dst: field(63, 56),
     lds: NO_FIELD,
-    glc: bit(14),
-    slc: bit(15),
-    dlc: bit(13),
+    cache: CacheLayout { glc: bit(14), slc: bit(15), dlc: bit(13), ..CacheLayout::NONE },
 };
 const BUFFER: BufferLayout = BufferLayout {
     op: field(25, 18),
@@ -57,31 +55,35 @@ const BUFFER: BufferLayout = BufferLayout {
     vaddr: field(39, 32),
     data: field(47, 40),
     resource: field(52, 48),
+    register_unit: 4,
     soffset: field(63, 56),
     offen: bit(54),
     idxen: bit(55),
     lds: NO_FIELD,
     tfe: bit(53),
-    glc: bit(14),
-    slc: bit(12),
-    dlc: bit(13),
+    cache: CacheLayout { glc: bit(14), slc: bit(12), dlc: bit(13), ..CacheLayout::NONE },
+};
+
+pub(super) const LDSDIR: LdsDirectLayout = LdsDirectLayout {
+    op: field(21, 20),
+    dst: field(7, 0),
+    channel: field(9, 8),
+    attribute: field(15, 10),
+    wait: field(19, 16),
+    memory: NO_FIELD,
 };
 
 /// The encoding of gfx11 and gfx11.5. Scalar and vector formats are where gfx10 has them.
-pub(crate) static GFX11: Layout = Layout {
+pub(crate) static GFX11: Layout = GFX11_LAYOUT;
+
+pub(super) const GFX11_LAYOUT: Layout = Layout {
     prefixes: PREFIXES,
-    smem: SmemLayout { glc: bit(14), dlc: bit(13), ..gfx10::SMEM },
+    smem: SmemLayout { cache: CacheLayout { glc: bit(14), dlc: bit(13), ..CacheLayout::NONE }, ..gfx10::SMEM },
     sdwa: SdwaLayout::NONE,
     vintrp: InterpLayout::NONE,
     long_interp: InterpLayout::NONE,
     vinterp: VinterpLayout { op: field(22, 16), wait: field(10, 8), op_sel: field(14, 11) },
-    ldsdir: LdsDirectLayout {
-        op: field(21, 20),
-        dst: field(7, 0),
-        channel: field(9, 8),
-        attribute: field(15, 10),
-        wait: field(19, 16),
-    },
+    ldsdir: LDSDIR,
     vopd: [
         DualLayout { op: field(25, 22), dst: field(63, 56), srcs: [field(8, 0), field(16, 9)] },
         DualLayout { op: field(21, 17), dst: field(55, 49), srcs: [field(40, 32), field(48, 41)] },
@@ -94,9 +96,11 @@ pub(crate) static GFX11: Layout = Layout {
     mimg: ImageLayout {
         op: field(25, 18),
         vaddr: field(39, 32),
+        more_addresses: [NO_FIELD; 4],
         data: field(47, 40),
         resource: field(52, 48),
         sampler: field(62, 58),
+        register_unit: 4,
         dim: field(4, 2),
         dmask: field(11, 8),
         nsa: bit(0),
@@ -106,9 +110,7 @@ pub(crate) static GFX11: Layout = Layout {
         lwe: bit(54),
         a16: bit(16),
         d16: bit(17),
-        glc: bit(14),
-        slc: bit(12),
-        dlc: bit(13),
+        cache: CacheLayout { glc: bit(14), slc: bit(12), dlc: bit(13), ..CacheLayout::NONE },
         groups: true,
     },
     exp: ExportLayout {

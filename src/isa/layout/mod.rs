@@ -7,11 +7,13 @@
 mod field;
 mod gfx10;
 mod gfx11;
+mod gfx12;
 
 use super::Format;
 pub(super) use field::CodeField;
 pub(super) use gfx10::GFX10;
 pub(super) use gfx11::GFX11;
+pub(super) use gfx12::GFX12;
 
 /// How a format's first dword begins: the bits of `mask` are those of `value`.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +38,24 @@ pub(super) struct ScalarLayout {
     pub(super) imm: CodeField,
 }
 
+/// Fields of a memory access that say what it wants of the caches. An encoding has the first three or the last two.
+#[derive(Debug)]
+pub(super) struct CacheLayout {
+    pub(super) glc: CodeField,
+    pub(super) slc: CodeField,
+    pub(super) dlc: CodeField,
+    pub(super) scope: CodeField,
+    /// Temporal hint.
+    pub(super) hint: CodeField,
+}
+
+impl CacheLayout {
+    const NONE: Self = {
+        let none = CodeField::NONE;
+        Self { glc: none, slc: none, dlc: none, scope: none, hint: none }
+    };
+}
+
 /// Fields of scalar memory.
 #[derive(Debug)]
 pub(super) struct SmemLayout {
@@ -45,8 +65,7 @@ pub(super) struct SmemLayout {
     pub(super) base: CodeField,
     pub(super) offset: CodeField,
     pub(super) soffset: CodeField,
-    pub(super) glc: CodeField,
-    pub(super) dlc: CodeField,
+    pub(super) cache: CacheLayout,
 }
 
 /// Fields of a vector format of one dword.
@@ -183,12 +202,14 @@ pub(super) struct LdsDirectLayout {
     pub(super) attribute: CodeField,
     /// Vector operations that may be outstanding.
     pub(super) wait: CodeField,
+    /// Vector memory may still read its registers.
+    pub(super) memory: CodeField,
 }
 
 impl LdsDirectLayout {
     const NONE: Self = {
         let none = CodeField::NONE;
-        Self { op: none, dst: none, channel: none, attribute: none, wait: none }
+        Self { op: none, dst: none, channel: none, attribute: none, wait: none, memory: none }
     };
 }
 
@@ -231,9 +252,7 @@ pub(super) struct FlatLayout {
     pub(super) vaddr_enabled: CodeField,
     pub(super) dst: CodeField,
     pub(super) lds: CodeField,
-    pub(super) glc: CodeField,
-    pub(super) slc: CodeField,
-    pub(super) dlc: CodeField,
+    pub(super) cache: CacheLayout,
 }
 
 /// Fields of MUBUF and MTBUF.
@@ -244,27 +263,29 @@ pub(super) struct BufferLayout {
     pub(super) offset: CodeField,
     pub(super) vaddr: CodeField,
     pub(super) data: CodeField,
-    /// A quarter of the number of the descriptor's first register.
+    /// Number of the descriptor's first register, in units of `register_unit`.
     pub(super) resource: CodeField,
+    pub(super) register_unit: u32,
     pub(super) soffset: CodeField,
     pub(super) offen: CodeField,
     pub(super) idxen: CodeField,
     pub(super) lds: CodeField,
     pub(super) tfe: CodeField,
-    pub(super) glc: CodeField,
-    pub(super) slc: CodeField,
-    pub(super) dlc: CodeField,
+    pub(super) cache: CacheLayout,
 }
 
 /// Fields of MIMG.
 #[derive(Debug)]
 pub(super) struct ImageLayout {
     pub(super) op: CodeField,
+    /// The first address, and the others that have fields.
     pub(super) vaddr: CodeField,
+    pub(super) more_addresses: [CodeField; 4],
     pub(super) data: CodeField,
-    /// A quarter of the numbers of the descriptors' first registers.
+    /// Numbers of the descriptors' first registers, in units of `register_unit`.
     pub(super) resource: CodeField,
     pub(super) sampler: CodeField,
+    pub(super) register_unit: u32,
     pub(super) dim: CodeField,
     pub(super) dmask: CodeField,
     /// Number of dwords with further addresses.
@@ -275,9 +296,7 @@ pub(super) struct ImageLayout {
     pub(super) lwe: CodeField,
     pub(super) a16: CodeField,
     pub(super) d16: CodeField,
-    pub(super) glc: CodeField,
-    pub(super) slc: CodeField,
-    pub(super) dlc: CodeField,
+    pub(super) cache: CacheLayout,
     /// Separate addresses are groups where there is no room for each: a ray's vectors, and the last ones of other accesses.
     pub(super) groups: bool,
 }
@@ -327,7 +346,10 @@ pub(super) struct Layout {
     pub(super) global: FlatLayout,
     pub(super) mubuf: BufferLayout,
     pub(super) mtbuf: BufferLayout,
+    /// Dwords of an access of vector memory, without those of more addresses.
+    pub(super) vector_memory: u8,
     pub(super) mimg: ImageLayout,
+    pub(super) vsample: ImageLayout,
     pub(super) exp: ExportLayout,
     /// `saddr` of a scratch access without any address.
     pub(super) no_address: u32,
@@ -369,6 +391,14 @@ impl Layout {
             Format::Vop1 => &self.vop1,
             Format::Vopc => &self.vopc,
             _ => &self.vop2,
+        }
+    }
+
+    /// Fields of MIMG or VSAMPLE.
+    pub(super) const fn image(&self, format: Format) -> &ImageLayout {
+        match format {
+            Format::Vsample => &self.vsample,
+            _ => &self.mimg,
         }
     }
 

@@ -3,6 +3,7 @@
 use super::Listing;
 use super::registers::{Scalars, Vgprs};
 use crate::instruction::{BufferFields, DsFields, ExportFields, FlatFields, ImageFields, LdsDirectFields};
+use crate::layout::CodeField;
 use crate::{BufferFormat, ExpTarget, Format, Op, Traits, Vgpr};
 use std::fmt::Write;
 
@@ -33,19 +34,26 @@ impl Listing<'_> {
             let channel = CHANNELS.get(usize::from(f.channel)).copied().unwrap_or("?");
             self.push(format!("attr{}.{channel}", f.attribute));
         }
-        let _ = write!(self.tail, " wait_vdst:{}", f.wait);
+        if self.isa.layout.ldsdir.memory == CodeField::NONE {
+            let _ = write!(self.tail, " wait_vdst:{}", f.wait);
+        } else {
+            let _ = write!(self.tail, " wait_va_vdst:{} wait_vm_vsrc:{}", f.wait, u8::from(f.memory));
+        }
     }
 
     pub(super) fn flat(&mut self, f: &FlatFields) {
         let entry = self.inst.entry;
+        if entry.is(Traits::INVALIDATES) {
+            return self.cache(f.cache);
+        }
         let load = entry.dst.first();
         let atomic = entry.is(Traits::ATOMIC);
         let own = entry.is(Traits::OWN_ADDRESS);
         let scratch = entry.format == Format::Scratch;
         let wide = f.saddr.is_none() && !scratch;
         if let Some(kind) = load {
-            self.push(Vgprs(f.dst, kind.registers()));
-        } else if atomic && f.cache.glc {
+            self.push(Vgprs(f.dst, kind.registers_in(self.wave)));
+        } else if atomic && f.cache.returns() {
             // The comparator of a compare-and-swap is not returned.
             let halved = if entry.is(Traits::COMPARES) { 2 } else { 1 };
             self.push(Vgprs(f.dst, entry.data_registers() / halved));
@@ -101,8 +109,9 @@ impl Listing<'_> {
         let entry = self.inst.entry;
         self.push(Vgprs(f.data, f.data_registers(entry) + f.status_registers()));
         let count = f.address_registers(entry);
-        if f.nsa {
-            let groups = f.address_groups(entry, self.isa.layout.mimg.groups, self.isa.limits.image_addresses);
+        if f.nsa && (count > 1 || entry.dwords == 2) {
+            let groups =
+                f.address_groups(entry, self.isa.layout.image(entry.format).groups, self.isa.image_addresses(entry));
             let mut rest = f.addresses.as_slice();
             let group = |length: &u8| {
                 let (group, after) = rest.split_at_checked(usize::from(*length)).unwrap_or((rest, &[]));

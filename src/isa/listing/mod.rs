@@ -1,12 +1,13 @@
 //! Writes an [`Instruction`] as text, in the spelling of LLVM's disassembler: for traces, and to check decoding.
 
+mod cache;
 mod delay;
 mod memory;
 mod registers;
 mod vector;
 
 use super::instruction::{Fields, Instruction, ScalarFields, SmemFields, VectorForm};
-use super::{CachePolicy, Format, InlineFloat, Isa, Op, OperandKind, Scalar, Src, Traits};
+use super::{Format, InlineFloat, Isa, Op, OperandKind, Scalar, Src, Traits};
 use delay::delay;
 use dovetail_base::target::WaveSize;
 use registers::{Scalars, Vgprs, hex};
@@ -14,7 +15,12 @@ use registers::{Scalars, Vgprs, hex};
 impl Instruction {
     /// The assembler's text; the wave size decides the width of lane masks.
     pub fn text(&self, isa: &Isa, wave: WaveSize) -> String {
-        let mut out = Listing { isa, inst: self, wave, operands: Vec::new(), tail: String::new() };
+        self.spelled(isa, wave, isa.names.halves)
+    }
+
+    /// The text with or without names for halves of registers.
+    pub(super) fn spelled(&self, isa: &Isa, wave: WaveSize, halves: bool) -> String {
+        let mut out = Listing { isa, inst: self, wave, halves, operands: Vec::new(), tail: String::new() };
         let mnemonic = out.fill();
         let operands = if out.operands.is_empty() { String::new() } else { format!(" {}", out.operands.join(", ")) };
         format!("{mnemonic}{operands}{}", out.tail)
@@ -25,6 +31,8 @@ struct Listing<'a> {
     isa: &'a Isa,
     inst: &'a Instruction,
     wave: WaveSize,
+    /// Names halves of registers.
+    halves: bool,
     operands: Vec<String>,
     tail: String,
 }
@@ -91,10 +99,6 @@ impl Listing<'_> {
         }
     }
 
-    fn cache(&mut self, cache: CachePolicy) {
-        self.tail(&[(cache.glc, "glc"), (cache.slc, "slc"), (cache.dlc, "dlc")]);
-    }
-
     fn scalar_register(&self, s: Scalar, kind: OperandKind) -> String {
         Scalars(s, kind.registers_in(self.wave)).to_string()
     }
@@ -103,7 +107,7 @@ impl Listing<'_> {
     fn is_wide(&self, kind: OperandKind) -> bool {
         match kind {
             OperandKind::F64 | OperandKind::B64 => true,
-            OperandKind::Tile => self.wave == WaveSize::W32,
+            OperandKind::Tile => self.wave == WaveSize::W32 && self.isa.names.wide_sums,
             _ => false,
         }
     }
@@ -166,6 +170,10 @@ impl Listing<'_> {
             }
             (_, Op::SSendmsg | Op::SSendmsghalt) => self.push(message(self.isa.names.messages, f.imm)),
             (Format::Sop1, _) if entry.is(Traits::MESSAGE) => self.push(message(self.isa.names.questions, f.imm)),
+            (Format::Sopp, _) if entry.op != Op::SWaitcnt && self.isa.waits.waited(entry.op, 0).is_some() => {
+                self.push(format!("{:#x}", f.imm));
+            }
+            (_, Op::SBarrierWait) => self.push((f.imm as u8).cast_signed()),
             (_, Op::SDelayAlu) => self.push(delay(f.imm)),
             (_, Op::SWaitEvent) => self.push(format!("{:#x}", f.imm)),
             (_, Op::SNop | Op::SSleep | Op::SSetprio | Op::SDenormMode | Op::STrap | Op::SSethalt | Op::SSetkill)
@@ -181,18 +189,29 @@ impl Listing<'_> {
         }
         match entry.data_registers() {
             0 if entry.is(Traits::NO_DATA) => {}
+            0 if entry.is(Traits::PREFETCHES) => {}
             // A probe has a number in place of the data.
             0 => self.push(small(f.data.index().into())),
             count => self.push(Scalars(f.data, count)),
+        }
+        if entry.is(Traits::PREFETCHES) {
+            if !entry.is(Traits::NO_ADDRESS) {
+                self.push(Scalars(f.base, if entry.is(Traits::DESCRIPTOR) { 4 } else { 2 }));
+            }
+            self.push(hex(f.offset));
+            self.push(f.soffset.map_or_else(|| "null".to_owned(), |s| s.to_string()));
+            self.push(f.data.index());
+            return;
         }
         if entry.is(Traits::NO_ADDRESS) {
             return;
         }
         self.push(Scalars(f.base, if entry.is(Traits::DESCRIPTOR) { 4 } else { 2 }));
         match (f.soffset, f.offset) {
+            (None, 0) if self.isa.facts().plain_offsets => self.push("0x0"),
             (None, 0) => self.push("null"),
             (None, n) => self.push(hex(n)),
-            (Some(s), 0) => self.push(s),
+            (Some(s), 0) if !self.isa.facts().plain_offsets => self.push(s),
             (Some(s), n) => self.push(format!("{s} offset:{}", hex(n))),
         }
         self.cache(f.cache);

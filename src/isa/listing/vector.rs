@@ -70,6 +70,8 @@ impl Listing<'_> {
         let halved = self.inst.entry.is(Traits::HALVES) && kind.is_half();
         match f.mods.op_sel >> bit & 1 {
             _ if !halved => "",
+            0 if !self.halves => "",
+            _ if !self.halves && f.form.is_long() => "",
             0 => ".l",
             _ => ".h",
         }
@@ -78,12 +80,21 @@ impl Listing<'_> {
     /// The halves that are chosen, where they are listed.
     fn halves(&mut self, f: &VectorFields) {
         let entry = self.inst.entry;
+        if entry.is(Traits::BYTE_SEL) {
+            // A byte that is read has its bits in the other order than one that is written.
+            let (read, written) = (f.mods.op_sel & 3, f.mods.op_sel >> 2 & 3);
+            let byte = if entry.is(Traits::PARTIAL) { written } else { read >> 1 | (read & 1) << 1 };
+            if byte != 0 {
+                let _ = write!(self.tail, " byte_sel:{byte}");
+            }
+            return;
+        }
         if f.mods.op_sel == 0 || !f.form.is_long() || entry.op == Op::VCndmaskB16 {
             return;
         }
         // The result of a comparison has no halves, and is listed with the long form of `v_cmp` only.
         let no_result = entry.format == Format::Vopc && (f.dst.is_none() || f.form.is_dpp());
-        let lanes = entry.is(Traits::SCALAR_REST) || no_result;
+        let lanes = entry.is(Traits::SCALAR_REST.or(Traits::VECTOR_SECOND)) || no_result;
         // A tied destination is a source too, of which no half is chosen.
         let tied = usize::from(entry.is(Traits::HALVES) && entry.is(Traits::TIED));
         let sources = if lanes { 2 } else { entry.src.len() + tied };
@@ -122,10 +133,14 @@ impl Listing<'_> {
 
     fn packed_modifiers(&mut self, f: &VectorFields, mixed: bool) {
         let count = self.inst.entry.src.len();
+        let sparse = self.inst.entry.is(Traits::SPARSE);
+        if sparse && f.mods.op_sel != 0 {
+            let _ = write!(self.tail, " index_key:{}", f.mods.op_sel);
+        }
         let all = (1 << count) - 1;
         let usual = if mixed { 0 } else { all };
         let sets = [
-            ("op_sel", f.mods.op_sel, 0),
+            ("op_sel", if sparse { 0 } else { f.mods.op_sel }, 0),
             ("op_sel_hi", f.mods.op_sel_hi & all, usual),
             ("neg_lo", if mixed { 0 } else { f.mods.neg }, 0),
             ("neg_hi", if mixed { 0 } else { f.mods.neg_hi }, 0),

@@ -23,7 +23,9 @@ fn run(
 ) -> Option<Result<(String, Complaints), Died>> {
     let tool = support::tool(test, judge.tool)?;
     let gpu = format!("-mcpu={}", judge.gpu);
-    let attributes = format!("-mattr=+wavefrontsize{},-wavefrontsize{}", wave.lanes(), 96 - wave.lanes());
+    // The only spelling that says which half of a register an operand is.
+    let halves = if judge.isa().names.halves { "" } else { ",+real-true16" };
+    let attributes = format!("-mattr=+wavefrontsize{},-wavefrontsize{}{halves}", wave.lanes(), 96 - wave.lanes());
     let all: Vec<&str> = ["-arch=amdgcn", &gpu, &attributes].into_iter().chain(args.iter().copied()).collect();
     let output = tool.output(&all, lines.join("\n").as_bytes());
     if output.status.code().is_none() {

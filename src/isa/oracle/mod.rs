@@ -33,7 +33,7 @@ impl Judge {
 }
 
 /// One GPU for each instruction set that is judged.
-pub(super) const JUDGES: [Judge; 3] = [
+pub(super) const JUDGES: [Judge; 4] = [
     Judge {
         gpu: "gfx1030",
         tool: "llvm-mc-19",
@@ -52,6 +52,12 @@ pub(super) const JUDGES: [Judge; 3] = [
         examples: include_str!("../../../testdata/isa/opcodes-gfx1150.tsv"),
         usable: 1400,
     },
+    Judge {
+        gpu: "gfx1200",
+        tool: "llvm-mc-22",
+        examples: include_str!("../../../testdata/isa/opcodes-gfx1200.tsv"),
+        usable: 1400,
+    },
 ];
 
 /// For every opcode in the table: the assembler's encoding of the disassembler's own example must be listed
@@ -59,8 +65,14 @@ pub(super) const JUDGES: [Judge; 3] = [
 #[test]
 fn every_number_is_listed_as_the_disassembler_lists_it() {
     // Operand kinds that nothing here emits; only the name is compared.
-    const BY_NAME: [&str; 5] =
-        ["s_subvector_loop_begin", "s_subvector_loop_end", "s_waitcnt_depctr", "s_atc_probe", "s_atc_probe_buffer"];
+    const BY_NAME: [&str; 6] = [
+        "s_subvector_loop_begin",
+        "s_subvector_loop_end",
+        "s_waitcnt_depctr",
+        "s_wait_alu",
+        "s_atc_probe",
+        "s_atc_probe_buffer",
+    ];
     for judge in &JUDGES {
         let isa = judge.isa();
         let test = "every_number_is_listed_as_the_disassembler_lists_it";
@@ -71,7 +83,9 @@ fn every_number_is_listed_as_the_disassembler_lists_it() {
             let mut again = Vec::new();
             encode(isa, WaveSize::W32, &inst, &mut again).expect(text);
             assert_eq!(again, *words, "{text}");
-            if BY_NAME.contains(&inst.entry.mnemonic) {
+            // gfx12 has the instruction, but not its counters.
+            let without = inst.entry.op == crate::Op::SWaitcnt && isa.waits.waited(inst.entry.op, 0).is_none();
+            if without || BY_NAME.contains(&inst.entry.mnemonic) {
                 assert!(text.starts_with(inst.entry.mnemonic));
             } else {
                 assert_eq!(inst.text(isa, WaveSize::W32), *text);
@@ -104,7 +118,8 @@ pub(super) fn encoded_examples(judge: &Judge, test: &str, more: &[&str]) -> Opti
         let words = bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four"))).collect();
         Some((text.to_owned(), words))
     };
-    Some(output.lines().filter_map(of_line).collect())
+    // It takes registers of another kind for some operands, and says so.
+    Some(output.lines().filter(|line| !line.contains("Invalid register")).filter_map(of_line).collect())
 }
 
 /// Arbitrary dwords are rejected, or decoded to an instruction that can be listed.

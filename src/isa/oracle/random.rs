@@ -3,7 +3,7 @@
 //! The encoder's own rules (`operands.rs`) define validity; if they allow too much, the assembler reports it.
 
 use crate::instruction::*;
-use crate::layout::CodeField;
+use crate::layout::{CacheLayout, CodeField};
 use crate::*;
 use dovetail_base::target::WaveSize;
 
@@ -116,8 +116,18 @@ fn modifiers(random: &mut Random, allowed: Modifiers) -> Modifiers {
     mods
 }
 
-fn cache(random: &mut Random) -> CachePolicy {
-    CachePolicy { glc: random.chance(3), slc: random.chance(3), dlc: random.chance(3) }
+fn cache(random: &mut Random, layout: &CacheLayout, entry: &OpcodeRow) -> CachePolicy {
+    let mut set = |field: CodeField| field != CodeField::NONE && random.chance(3);
+    let [glc, slc, dlc] = [layout.glc, layout.slc, layout.dlc].map(&mut set);
+    let scope = random.below(layout.scope.largest() + 1) as u8;
+    let hints = match () {
+        // The tool does not read what it writes of atomics that go on at another GPU, and of returning ones of the system.
+        () if entry.is(Traits::ATOMIC) => 3 + u32::from(scope != 3),
+        () if entry.is(Traits::STORES) => 8,
+        () => 7,
+    };
+    let hint = random.below(hints.min(layout.hint.largest() + 1)) as u8;
+    CachePolicy { glc, slc, dlc, scope, hint }
 }
 
 fn scalar_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow, wave: WaveSize) -> Fields {
@@ -153,6 +163,10 @@ fn scalar_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow, wave
         Op::SNop | Op::SSleep | Op::SSetprio | Op::STrap | Op::SSethalt | Op::SSetkill => imm,
         Op::SDenormMode | Op::SRoundMode => imm & 15,
         Op::SClause | Op::SInstPrefetch => imm,
+        Op::SBarrierWait => imm & 63,
+        // Of a wait for two counters six bits each have a meaning.
+        Op::SWaitLoadcntDscnt | Op::SWaitStorecntDscnt => imm & 0x3f3f,
+        op if isa.waits.waited(op, imm).is_some() => imm & 0x3f,
         Op::SIncperflevel | Op::SDecperflevel | Op::STtracedataImm => imm,
         _ if entry.format == Format::Sopp && !entry.is(Traits::BRANCH) => 0,
         _ => imm,
@@ -160,8 +174,12 @@ fn scalar_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow, wave
     Fields::Scalar(ScalarFields { dst, srcs, imm })
 }
 
-fn smem_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
-    let data = random.sgpr(entry.data_registers());
+fn smem_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow) -> Fields {
+    let data = match entry.data_registers() {
+        // A number, of which gfx12 has five bits.
+        0 => Scalar::Sgpr(Sgpr::new(random.below(32) as u8).expect("in range")),
+        count => random.sgpr(count),
+    };
     if entry.is(Traits::INVALIDATES) {
         let none = Scalar::Null;
         let cache = CachePolicy::default();
@@ -171,12 +189,20 @@ fn smem_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
         let cache = CachePolicy::default();
         return Fields::Smem(SmemFields { data, base: Scalar::Null, offset: 0, soffset: None, cache });
     }
+    if entry.is(Traits::PREFETCHES) {
+        let none = entry.is(Traits::NO_ADDRESS);
+        let base = if none { Scalar::Null } else { random.sgpr(if entry.is(Traits::DESCRIPTOR) { 4 } else { 2 }) };
+        let data = Scalar::Sgpr(Sgpr::new(random.below(32) as u8).expect("in range"));
+        let soffset = random.chance(2).then(|| random.sgpr(1));
+        let (offset, cache) = (random.below(1 << 20) as i32, CachePolicy::default());
+        return Fields::Smem(SmemFields { data, base, offset, soffset, cache });
+    }
     let base = random.sgpr(if entry.is(Traits::DESCRIPTOR) { 4 } else { 2 });
     let soffset = random.chance(2).then(|| if random.chance(4) { Scalar::M0 } else { random.sgpr(1) });
     let negative = !entry.is(Traits::DESCRIPTOR) && random.chance(3);
     let magnitude = (random.bits() & 0xf_ffff) as i32;
     let offset = if negative { -magnitude } else { magnitude };
-    let mut cache = CachePolicy { slc: false, ..cache(random) };
+    let mut cache = cache(random, &isa.layout.smem.cache, entry);
     if entry.dst.is_empty() {
         cache = CachePolicy::default();
     }
@@ -270,7 +296,10 @@ fn vector_fields(
         let low =
             |mods: u8| (0..3).filter(|i| !matches!(srcs[*i], Some(Src::Vgpr(_)))).fold(mods, |m, i| m & !(1 << i));
         let mods = Modifiers {
-            op_sel: if form.is_long() && entry.op != Op::VCndmaskB16 { mods.op_sel } else { low(mods.op_sel) },
+            op_sel: match () {
+                () if form.is_long() && entry.op != Op::VCndmaskB16 => mods.op_sel,
+                () => low(mods.op_sel),
+            },
             ..mods
         };
         let beside = matches!(form, VectorForm::LongDpp16(_) | VectorForm::LongDpp8 { .. });
@@ -309,7 +338,7 @@ fn interp_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
     })
 }
 
-fn ds_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
+fn ds_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow) -> Fields {
     let zero = Vgpr(0);
     let own = entry.is(Traits::OWN_ADDRESS.or(Traits::NO_ADDRESS));
     let mut registers = entry.src.iter().map(|kind| kind.registers());
@@ -317,7 +346,8 @@ fn ds_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
     let addr = if own { zero } else { next() };
     let data = [next(), next()];
     let dst = entry.dst.first().map_or(zero, |kind| random.vgpr(kind.registers()));
-    let gds = entry.is(Traits::GDS) || !entry.is(Traits::NO_MEMORY.or(Traits::STACK)) && random.chance(4);
+    let has = isa.layout.ds.gds != CodeField::NONE;
+    let gds = entry.is(Traits::GDS) || has && !entry.is(Traits::NO_MEMORY.or(Traits::STACK)) && random.chance(4);
     let offsets = if entry.op == Op::DsNop { [0; 2] } else { [0; 2].map(|_: u8| random.bits() as u8) };
     Fields::Ds(DsFields { dst, addr, data, offsets, gds: gds && entry.op != Op::DsNop })
 }
@@ -330,13 +360,28 @@ fn flat_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow) -> Fie
     let layout = isa.layout.flat(entry.format);
     let both = layout.vaddr_enabled != CodeField::NONE && random.chance(2);
     let no_vaddr = scratch && (saddr.is_some() && !both || random.chance(3));
-    let mut cache = cache(random);
-    if entry.op == Op::GlobalAtomicCsub {
+    let mut cache = cache(random, &layout.cache, entry);
+    if entry.is(Traits::INVALIDATES) {
+        let cache = CachePolicy { hint: 0, ..cache };
+        let (v, none) = (zero, None);
+        return Fields::Flat(FlatFields {
+            dst: v,
+            addr: v,
+            data: v,
+            saddr: none,
+            no_vaddr: false,
+            offset: 0,
+            lds: false,
+            cache,
+        });
+    }
+    if entry.op == Op::GlobalAtomicCsub && layout.cache.glc != CodeField::NONE {
         cache.glc = true;
     }
     let data = if entry.dst.is_empty() { random.vgpr(entry.data_registers()) } else { zero };
-    let returns = entry.is(Traits::ATOMIC) && cache.glc;
-    let dst = if !entry.dst.is_empty() || returns { random.vgpr(entry.data_registers()) } else { zero };
+    let returns = entry.is(Traits::ATOMIC) && cache.returns();
+    let most = entry.data_registers_in(WaveSize::W32);
+    let dst = if !entry.dst.is_empty() || returns { random.vgpr(most) } else { zero };
     let wide = saddr.is_none() && !scratch;
     let addr = if own || no_vaddr { zero } else { random.vgpr(if wide { 2 } else { 1 }) };
     let field = layout.offset;
@@ -368,14 +413,16 @@ fn buffer_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow) -> F
     let tfe = entry.format == Format::Mubuf && entry.is(Traits::LOADS) && random.chance(4);
     let lds = isa.layout.mubuf.lds != CodeField::NONE && entry.op == Op::BufferLoadDword && !tfe && random.chance(4);
     let soffset = match random.below(4) {
+        // Some encodings have room for registers only.
+        0 if isa.layout.mubuf.soffset.largest() < 128 => Src::Scalar(Scalar::Null),
         0 => Src::Int(random.below(81) as i8 - 16),
         1 => Src::Scalar(Scalar::M0),
         _ => Src::Scalar(random.sgpr(1)),
     };
-    let mut cache = cache(random);
+    let mut cache = cache(random, &isa.layout.mubuf.cache, entry);
     // The tool has no `dlc` on buffer atomics.
     cache.dlc &= !entry.is(Traits::ATOMIC);
-    if entry.op == Op::BufferAtomicCsub {
+    if entry.op == Op::BufferAtomicCsub && isa.layout.mubuf.cache.glc != CodeField::NONE {
         cache.glc = true;
     }
     Fields::Buffer(BufferFields {
@@ -385,7 +432,7 @@ fn buffer_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow) -> F
         offen,
         resource: random.sgpr(4),
         soffset,
-        offset: (random.bits() & 0xfff) as u16,
+        offset: random.bits() & isa.limits.buffer_offset,
         format: (entry.format == Format::Mtbuf).then(|| random.below(128) as u8),
         lds,
         tfe,
@@ -400,10 +447,12 @@ fn image_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow) -> Fi
     let atomic = entry.is(Traits::ATOMIC);
     let width = if entry.is(Traits::COMPARES) { 2 } else { 1 };
     let stores = entry.is(Traits::STORES);
+    let layout = isa.layout.image(entry.format);
+    let separate = layout.more_addresses[0] != CodeField::NONE;
     let mut f = ImageFields {
         data: zero,
         addresses: Addresses::new(&[zero]),
-        nsa: random.chance(2),
+        nsa: separate || random.chance(2),
         resource: s0,
         sampler: if entry.is(Traits::SAMPLES) { random.sgpr(4) } else { s0 },
         dim: match () {
@@ -418,13 +467,13 @@ fn image_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow) -> Fi
             () if ray => 15,
             () if atomic => (1 << width) - 1,
             // The tool counts the mask's components, the hardware returns four samples of one component.
-            () if entry.op == Op::ImageMsaaLoad && !isa.layout.mimg.groups => 15,
+            () if entry.op == Op::ImageMsaaLoad && !layout.groups => 15,
             () if entry.is(Traits::FOUR) => 1 << random.below(4),
             () => random.below(15) as u8 + 1,
         },
-        unorm: !ray && random.chance(2),
+        unorm: !ray && layout.unorm != CodeField::NONE && random.chance(2),
         r128: ray || random.chance(12),
-        a16: random.chance(3),
+        a16: !matches!(entry.op, Op::ImageBvhDualIntersectRay | Op::ImageBvh8IntersectRay) && random.chance(3),
         d16: !ray
             && !atomic
             && entry.op != Op::ImageGetLod
@@ -432,10 +481,10 @@ fn image_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow) -> Fi
             && !entry.is(Traits::RAW)
             && random.chance(4),
         tfe: !ray && !stores && random.chance(5),
-        lwe: !ray && !stores && random.chance(12),
-        cache: if ray { CachePolicy::default() } else { cache(random) },
+        lwe: !ray && !stores && layout.lwe != CodeField::NONE && random.chance(12),
+        cache: if ray { CachePolicy::default() } else { cache(random, &layout.cache, entry) },
     };
-    if ray {
+    if ray && layout.unorm != CodeField::NONE {
         f.unorm = true;
     }
     if entry.is(Traits::COMPARES) || entry.is(Traits::FOUR) && f.d16 {
@@ -447,9 +496,9 @@ fn image_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow) -> Fi
     let most = if entry.is(Traits::FOUR) { 4 } else { f.data_registers(entry) };
     f.data = random.vgpr(most + f.status_registers());
     let count = f.address_registers(entry);
-    f.nsa &= count > 1;
+    f.nsa &= separate || count > 1;
     let list: Vec<Vgpr> = (0..count).map(|_| random.vgpr(1)).collect();
-    let groups = f.address_groups(entry, isa.layout.mimg.groups, isa.limits.image_addresses);
+    let groups = f.address_groups(entry, layout.groups, isa.image_addresses(entry));
     f.addresses = match groups {
         Some(groups) => {
             Addresses::grouped(&groups.iter().map(|length| (random.vgpr(*length), *length)).collect::<Vec<_>>())
@@ -473,13 +522,14 @@ fn export_fields(random: &mut Random, isa: &Isa) -> Fields {
     Fields::Export(ExportFields { target, enabled, data, compr, done: random.chance(2), vm, row })
 }
 
-fn lds_direct_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
+fn lds_direct_fields(random: &mut Random, isa: &Isa, entry: &'static OpcodeRow) -> Fields {
+    let memory = isa.layout.ldsdir.memory != CodeField::NONE && random.chance(2);
     let (dst, wait) = (random.vgpr(1), random.below(16) as u8);
     let (attribute, channel) = match entry.op {
         Op::LdsParamLoad => (random.below(33) as u8, random.below(4) as u8),
         _ => (0, 0),
     };
-    Fields::LdsDirect(LdsDirectFields { dst, attribute, channel, wait })
+    Fields::LdsDirect(LdsDirectFields { dst, attribute, channel, wait, memory })
 }
 
 /// A dual instruction with this operation in either half.
@@ -550,12 +600,12 @@ pub(super) fn instructions(
     let fields = match entry.format {
         Format::Vopd if wave == WaveSize::W64 => return Vec::new(),
         Format::Vopd => return vec![dual(random, isa, entry)],
-        Format::Ldsdir => lds_direct_fields(random, entry),
+        Format::Ldsdir => lds_direct_fields(random, isa, entry),
         _ if entry.latency == Latency::Interp && entry.format != Format::Vinterp => interp_fields(random, entry),
         Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
             scalar_fields(random, isa, entry, wave)
         }
-        Format::Smem => smem_fields(random, entry),
+        Format::Smem => smem_fields(random, isa, entry),
         Format::Vop1
         | Format::Vop2
         | Format::Vopc
@@ -567,10 +617,10 @@ pub(super) fn instructions(
             let inst = |form| Instruction { entry, fields: vector_fields(random, isa, entry, form, wave) };
             return forms.map(inst).collect();
         }
-        Format::Ds => ds_fields(random, entry),
+        Format::Ds => ds_fields(random, isa, entry),
         Format::Flat | Format::Scratch | Format::Global => flat_fields(random, isa, entry),
         Format::Mubuf | Format::Mtbuf => buffer_fields(random, isa, entry),
-        Format::Mimg => image_fields(random, isa, entry),
+        Format::Mimg | Format::Vsample => image_fields(random, isa, entry),
         Format::Exp => export_fields(random, isa),
     };
     vec![Instruction { entry, fields }]

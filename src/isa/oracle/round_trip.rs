@@ -19,19 +19,27 @@ fn says_otherwise(judge: &Judge, inst: &Instruction) -> Option<&'static str> {
         Fields::Ds(_) if inst.entry.op == Op::DsSwizzleB32 => Some("the pattern is spelled out"),
         _ if judge.tool == "llvm-mc-22" && loses_a_bit(inst) => Some("a bit is lost"),
         Fields::Scalar(_) if inst.entry.op == Op::SWaitcntDepctr => Some("the fields are spelled out"),
+        Fields::Scalar(_) if of_no_counter(judge, inst) => Some("no counters, but their names"),
+        Fields::Vector(f) if inst.entry.op == Op::VCndmaskB32 && f.mods.abs & 2 != 0 && !judge.isa().names.halves => {
+            Some("the mask is listed inside the bars of source 1")
+        }
         _ => neither(inst),
     }
 }
 
 /// Whether `llvm-mc-22` loses bits of the last dword: bit 7 of a literal, bit 15 of lanes.
-/// Of `v_fma_mixlo` and `v_fma_mixhi` it may misread any of them.
+/// Of `v_fma_mixlo`, `v_fma_mixhi` and conversions to pairs of small floats it may misread any of them.
 fn loses_a_bit(inst: &Instruction) -> bool {
     match &inst.fields {
         Fields::Dual(f) => f.constant == Some(0x80),
+        Fields::Scalar(f) if inst.entry.is(Traits::CONSTANT_SECOND.or(Traits::CONSTANT_THIRD)) => {
+            f.srcs.contains(&Some(Src::Literal(0x80)))
+        }
         Fields::Vector(f) => match f.form {
             VectorForm::Dpp8 { lanes, .. } => lanes == 0x80,
             VectorForm::LongDpp16(_) | VectorForm::LongDpp8 { .. } => {
-                inst.entry.is(Traits::MIX) && inst.entry.is(Traits::PARTIAL)
+                let packs = matches!(inst.entry.op, Op::VCvtPkFp8F32 | Op::VCvtPkBf8F32);
+                packs || inst.entry.is(Traits::MIX) && inst.entry.is(Traits::PARTIAL)
             }
             VectorForm::Short => f.srcs.contains(&Some(Src::Literal(0x80))),
             _ => false,
@@ -40,12 +48,18 @@ fn loses_a_bit(inst: &Instruction) -> bool {
     }
 }
 
+/// A wait of other families, which gfx12 has, but not its counters.
+fn of_no_counter(judge: &Judge, inst: &Instruction) -> bool {
+    inst.entry.op == Op::SWaitcnt && judge.isa().waits.waited(Op::SWaitcnt, 0).is_none()
+}
+
 /// Why the assembler reads an instruction differently from how the disassembler prints it.
 fn reads_otherwise(judge: &Judge, inst: &Instruction) -> Option<&'static str> {
     match &inst.fields {
         Fields::Scalar(f) if inst.entry.format == Format::Sopc && inst.entry.src_kind(0) == OperandKind::F16 => {
             f.srcs.iter().any(|src| matches!(src, Some(Src::Float(_)))).then_some("a constant is spelled as its bits")
         }
+        Fields::Scalar(_) if of_no_counter(judge, inst) => Some("no counters, but their names"),
         Fields::Vector(f) if of_packed(judge, inst, f) => Some("an inline float is read as a literal, or not at all"),
         Fields::Vector(f)
             if inst.entry.op == Op::VCndmaskB16 && f.srcs.iter().any(|src| matches!(src, Some(Src::Float(_)))) =>
@@ -69,7 +83,7 @@ fn reads_otherwise(judge: &Judge, inst: &Instruction) -> Option<&'static str> {
 /// Whether it has an inline float in an operand of which `llvm-mc-22` takes no such: of the packed accumulation of gfx11, and
 /// 1/(2π) of matrices.
 fn of_packed(judge: &Judge, inst: &Instruction, f: &VectorFields) -> bool {
-    let matrix = inst.entry.dst_kind(0) == OperandKind::Tile;
+    let matrix = inst.entry.dst_kind(0).is_matrix();
     let packed = inst.entry.op == Op::VPkFmacF16 && judge.tool == "llvm-mc-22";
     let inline = |src: &Option<Src>| match src {
         Some(Src::Float(InlineFloat::InverseTwoPi)) => matrix || packed,
@@ -147,7 +161,7 @@ fn the_disassembler_says_what_we_print() {
         let blocks: Vec<String> = insts.iter().map(|inst| llvm::block(&dwords(judge, inst, wave))).collect();
         let answers = llvm::listings(judge, "the_disassembler_says_what_we_print", wave, &blocks);
         for (inst, theirs) in insts.iter().zip(answers.into_iter().flatten()) {
-            let ours = inst.text(judge.isa(), wave);
+            let ours = inst.spelled(judge.isa(), wave, true);
             if theirs.as_ref().is_err_and(|why| why == llvm::DIES) {
                 // `llvm-mc-22`, of some 16-bit operations whose second dword is nearly 0.
                 died += 1;
@@ -165,7 +179,7 @@ fn the_assembler_reads_our_text_as_our_bytes() {
     let mut wrong = Wrong::default();
     for (judge, wave) in cases() {
         let insts = samples(judge, wave);
-        let texts: Vec<String> = insts.iter().map(|inst| inst.text(judge.isa(), wave)).collect();
+        let texts: Vec<String> = insts.iter().map(|inst| inst.spelled(judge.isa(), wave, true)).collect();
         let answers = llvm::assemble(judge, "the_assembler_reads_our_text_as_our_bytes", wave, &texts);
         for ((inst, text), theirs) in insts.iter().zip(texts).zip(answers.into_iter().flatten()) {
             let ours = llvm::block(&dwords(judge, inst, wave));
@@ -198,7 +212,7 @@ fn halves_in_conflict_are_those_that_the_assembler_refuses() {
     for judge in JUDGES.iter().filter(|judge| judge.isa().has(Op::VDualMovB32)) {
         let mut random = Random(0x0123_4567_89ab_cdef);
         let pairs: Vec<Instruction> = (0..4000).map(|_| any_dual(&mut random, judge.isa())).collect();
-        let texts: Vec<String> = pairs.iter().map(|inst| inst.text(judge.isa(), WaveSize::W32)).collect();
+        let texts: Vec<String> = pairs.iter().map(|inst| inst.spelled(judge.isa(), WaveSize::W32, true)).collect();
         let Some(answers) = llvm::assemble(judge, test, WaveSize::W32, &texts) else { continue };
         let mut taken = 0;
         for ((inst, text), theirs) in pairs.iter().zip(texts).zip(answers) {

@@ -5,6 +5,7 @@
 //! tests in `oracle`.
 
 rows! {
+    vector memory 2;
     SAddU32 Sop2 0 "s_add_u32" [B32] [B32 B32] Salu [SCC_OUT];
     SSubU32 Sop2 1 "s_sub_u32" [B32] [B32 B32] Salu [SCC_OUT];
     SAddI32 Sop2 2 "s_add_i32" [B32] [B32 B32] Salu [SCC_OUT];

@@ -4,10 +4,11 @@ use super::table::{Members, OpcodeRow};
 use super::{Format, Latency, Op, Traits};
 pub(super) use gfx10::ROWS as GFX10;
 pub(super) use gfx11::ROWS as GFX11;
+pub(super) use gfx12::ROWS as GFX12;
 
-/// Declares the rows of an encoding.
+/// Declares the rows of an encoding. The number is that of dwords of an access of vector memory.
 macro_rules! rows {
-    ($($op:ident $format:ident $number:literal $name:literal
+    (vector memory $memory:literal; $($op:ident $format:ident $number:literal $name:literal
        [$($dst:ident)*] [$($src:ident)*] $latency:ident [$($of:ident)*] $(=> $atomic:ident)?
        $({$($set:ident)*})?;)*) => {
         /// One row for each operation.
@@ -22,6 +23,7 @@ macro_rules! rows {
                 latency: $crate::Latency::$latency,
                 traits: $crate::Traits::NONE$(.or($crate::Traits::$of))*,
                 atomic: &[$($crate::MachineAtomic::$atomic)?],
+                dwords: $crate::Format::$format.dwords_with($memory),
                 members: $crate::table::Members::ALL$(.only(&[$(dovetail_base::target::InstructionSet::$set,)*]))?,
             },
         )*];
@@ -30,6 +32,7 @@ macro_rules! rows {
 
 mod gfx10;
 mod gfx11;
+mod gfx12;
 
 /// Offsets of the long forms of VOP1 and VOP2 among the opcodes of VOP3; VOPC begins at 0.
 const VOP1_IN_VOP3: u16 = 384;
@@ -58,6 +61,7 @@ pub(super) static ABSENT: OpcodeRow = OpcodeRow {
     latency: Latency::None,
     traits: Traits::NONE,
     atomic: &[],
+    dwords: 1,
     members: Members::ALL,
 };
 
