@@ -5,12 +5,13 @@
 //! | --- | --- | --- | --- | --- | --- |
 //! | hardware VS | s0 | v0 | v3 | v4 and up | nothing |
 //! | hardware GS, as a primitive shader (NGG) | s8 | v5 | v8 | v9 and up | s3, s5, s8, v0, v2 |
+//! | the same on gfx12 | s8 | v3 | v4 | v5 and up | s3, s5, s8, v0, v1 |
 //!
 //! A wave of primitive shaders works on vertices and on primitives, in the same lanes. The body runs for the vertices; what it
 //! keeps says what the epilog exports for the primitives, and where the attributes go (LLPC, `NggPrimShader`; Mesa,
 //! `ac_shader_args`).
 
-use dovetail_base::target::{Gpu, HardwareStage, ParameterPath, Stage};
+use dovetail_base::target::{FamilyFacts, Gpu, HardwareStage, ParameterPath, PrimitiveEntry, Stage};
 
 /// Registers of a vertex body at entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,15 +30,19 @@ impl VertexEntry {
     /// Of the hardware VS stage.
     pub const VERTICES: Self =
         Self { user: HardwareStage::Vs.first_user_sgpr(), vertex_id: 0, instance_id: 3, fetched: 4 };
+
     /// Of a primitive shader.
-    pub const PRIMITIVES: Self =
-        Self { user: HardwareStage::Gs.first_user_sgpr(), vertex_id: 5, instance_id: 8, fetched: 9 };
+    pub const fn of_primitives(facts: &FamilyFacts) -> Self {
+        let PrimitiveEntry { vertex_id, instance_id, .. } = facts.primitive_entry;
+        let fetched = facts.primitive_entry.end();
+        Self { user: HardwareStage::Gs.first_user_sgpr(), vertex_id, instance_id, fetched }
+    }
 
     /// That of the vertex bodies that are compiled for a GPU.
-    pub const fn of(gpu: Gpu) -> &'static Self {
+    pub const fn of(gpu: Gpu) -> Self {
         match gpu.hardware_stage(Stage::Vertex) {
-            HardwareStage::Gs => &Self::PRIMITIVES,
-            HardwareStage::Hs | HardwareStage::Vs | HardwareStage::Ps | HardwareStage::Cs => &Self::VERTICES,
+            HardwareStage::Gs => Self::of_primitives(gpu.facts()),
+            HardwareStage::Hs | HardwareStage::Vs | HardwareStage::Ps | HardwareStage::Cs => Self::VERTICES,
         }
     }
 }
@@ -53,8 +58,6 @@ pub mod primitive_wave {
     pub const GLOBAL_TABLE: u32 = 8;
     /// VGPR with what a lane exports of its primitive.
     pub const PRIMITIVE: u8 = 0;
-    /// VGPR with the id of a lane's primitive.
-    pub const PRIMITIVE_ID: u8 = 2;
 }
 
 /// Registers that a body must not write, because its epilog reads their entry values.
@@ -63,21 +66,20 @@ pub struct KeptRegisters {
     /// Numbers of SGPRs.
     pub sgprs: &'static [u32],
     /// Numbers of VGPRs.
-    pub vgprs: &'static [u8],
+    pub vgprs: Option<[u8; 2]>,
 }
 
 impl KeptRegisters {
-    const NONE: Self = Self { sgprs: &[], vgprs: &[] };
-    const PRIMITIVES: Self = Self {
-        sgprs: &[primitive_wave::WAVE_INFO, primitive_wave::RING_BASE, primitive_wave::GLOBAL_TABLE],
-        vgprs: &[primitive_wave::PRIMITIVE, primitive_wave::PRIMITIVE_ID],
-    };
+    const NONE: Self = Self { sgprs: &[], vgprs: None };
 
     /// Those of a body of this stage.
-    pub const fn of(parameters: ParameterPath, stage: Stage) -> &'static Self {
-        match parameters {
-            ParameterPath::Ring if stage.feeds_the_rasterizer() => &Self::PRIMITIVES,
-            ParameterPath::Ring | ParameterPath::Exports => &Self::NONE,
+    pub const fn of(facts: &FamilyFacts, stage: Stage) -> Self {
+        match facts.parameters {
+            ParameterPath::Ring if stage.feeds_the_rasterizer() => Self {
+                sgprs: &[primitive_wave::WAVE_INFO, primitive_wave::RING_BASE, primitive_wave::GLOBAL_TABLE],
+                vgprs: Some([primitive_wave::PRIMITIVE, facts.primitive_entry.primitive_id]),
+            },
+            ParameterPath::Ring | ParameterPath::Exports => Self::NONE,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::code::{Code, StageCode};
 use dovetail_base::target::{FamilyFacts, ParameterPath, ScratchAccess, Stage};
-use dovetail_isa::{Register, RegisterSet, Vgpr};
+use dovetail_isa::{Register, RegisterSet, Scalar, Vgpr};
 use dovetail_metadata::registers::{
     RegisterWords, compute_pgm_rsrc2 as rsrc2, rsrc1_gs, rsrc1_ps, rsrc1_vs, rsrc2_gs, spi_ps_input_addr,
     spi_ps_input_ena,
@@ -19,7 +19,7 @@ fn ngg(set: &mut RegisterSet, offset: bool, words: &RegisterWords, facts: &Famil
     let offset = (offset || facts.parameters == ParameterPath::Ring).then_some(5);
     [2, 3].into_iter().chain(offset).for_each(|n| set.insert(Register::sgpr(n)));
     set.vgprs(Vgpr(0), words.field(rsrc1_gs::GS_VGPR_COMP_CNT).min(3) as u8 + 1);
-    set.vgprs(Vgpr(5), words.field(rsrc2_gs::ES_VGPR_COMP_CNT).min(3) as u8 + 1);
+    set.vgprs(Vgpr(facts.primitive_entry.vertex_id), words.field(rsrc2_gs::ES_VGPR_COMP_CNT).min(3) as u8 + 1);
 }
 
 /// Registers set at entry.
@@ -48,6 +48,10 @@ pub(super) fn registers(stage: &StageCode, code: &Code<'_>) -> RegisterSet {
         Stage::Vertex => 0,
         // The primitive mask, and the provoking vertices.
         Stage::Fragment => 1 + u8::from(on(rsrc1_ps::LOAD_PROVOKING_VTX)),
+        Stage::Compute if facts.workgroup_ids_apart => {
+            [Scalar::WorkgroupX, Scalar::WorkgroupYz].into_iter().for_each(|ids| set.scalars(ids, 1));
+            0
+        }
         Stage::Compute => {
             let ids = [rsrc2::TGID_X_EN, rsrc2::TGID_Y_EN, rsrc2::TGID_Z_EN, rsrc2::TG_SIZE_EN];
             ids.into_iter().map(|field| u8::from(on(field))).sum()

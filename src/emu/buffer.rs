@@ -230,7 +230,7 @@ pub fn execute(op: Buffer, inst: &Instruction, f: &BufferFields, wave: &mut Wave
                     let new = apply(Cell { old, data, compare, bits }).to_le_bytes();
                     cell.copy_from_slice(&new[..4 * width]);
                 }
-                if f.cache.glc {
+                if f.cache.returns() {
                     for n in 0..width {
                         wave.set_vgpr(f.data, n, lane, (old >> (32 * n)) as u32);
                     }

@@ -17,6 +17,10 @@ pub enum Control {
     Message,
     /// Waits for the workgroup.
     Barrier,
+    /// Says to the workgroup that it has come to a barrier.
+    Signal,
+    /// Waits until all of the workgroup have said so.
+    AfterSignal,
     /// Branches if the condition holds.
     Branch(Condition),
     /// Reads the address of the next instruction.
@@ -44,8 +48,8 @@ pub enum Control {
 /// Counters that a wait instruction names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Several counters, each by a field of the constant.
-    Fields,
+    /// One or several counters, by the constant of this operation.
+    Counts(Op),
     /// One counter, by register and constant.
     One(Counter),
     /// All counters.
@@ -70,6 +74,8 @@ pub fn resolve(op: Op) -> Option<Control> {
     Some(match op {
         Op::SEndpgm | Op::SEndpgmOrderedPsDone => Control::End,
         Op::SBarrier => Control::Barrier,
+        Op::SBarrierSignal => Control::Signal,
+        Op::SBarrierWait => Control::AfterSignal,
         Op::SBranch => Control::Branch(Condition::Always),
         Op::SCbranchScc0 => Control::Branch(Condition::Scc(false)),
         Op::SCbranchScc1 => Control::Branch(Condition::Scc(true)),
@@ -85,7 +91,16 @@ pub fn resolve(op: Op) -> Option<Control> {
         Op::SDenormMode => Control::Mode(4),
         Op::SGetregB32 => Control::GetReg,
         Op::SSetregB32 | Op::SSetregImm32B32 => Control::SetReg,
-        Op::SWaitcnt => Control::Wait(Wait::Fields),
+        Op::SWaitcnt
+        | Op::SWaitLoadcnt
+        | Op::SWaitStorecnt
+        | Op::SWaitSamplecnt
+        | Op::SWaitBvhcnt
+        | Op::SWaitExpcnt
+        | Op::SWaitDscnt
+        | Op::SWaitKmcnt
+        | Op::SWaitLoadcntDscnt
+        | Op::SWaitStorecntDscnt => Control::Wait(Wait::Counts(op)),
         Op::SWaitcntVscnt => Control::Wait(Wait::One(Counter::Store)),
         Op::SWaitcntVmcnt => Control::Wait(Wait::One(Counter::Vector)),
         Op::SWaitcntExpcnt => Control::Wait(Wait::One(Counter::Export)),
@@ -121,8 +136,9 @@ pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()
             let most = source(wave, OperandKind::B32)?.saturating_add(u64::from(fields.imm));
             wave.waits.wait(counter, usize::try_from(most).unwrap_or(usize::MAX));
         }
-        Control::Wait(Wait::Fields) => {
-            let counts = wave.isa.waits.of_constant(fields.imm);
+        Control::Wait(Wait::Counts(op)) => {
+            let counts = wave.isa.waits.waited(op, fields.imm);
+            let counts = counts.ok_or_else(|| Error::malformed("a wait for counters that this GPU does not have"))?;
             Counter::ALL.into_iter().for_each(|counter| wave.waits.wait(counter, counts.get(counter).into()));
         }
         Control::Message => {
@@ -133,6 +149,19 @@ pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()
         Control::Clock => return Err(Error::unsupported("question to the hardware", format!("number {}", fields.imm))),
         Control::End => wave.state = WaveState::Ended,
         Control::Barrier => wave.state = WaveState::Barrier,
+        Control::Signal => {
+            let barrier = fields.srcs[0];
+            if barrier != Some(Src::Int(-1)) || wave.signalled {
+                return Err(Error::malformed("another barrier than the workgroup's, or a second signal to it"));
+            }
+            wave.signalled = true;
+        }
+        Control::AfterSignal => {
+            if fields.imm != u16::MAX || !std::mem::take(&mut wave.signalled) {
+                return Err(Error::malformed("a wait for another barrier than the workgroup's, or without a signal"));
+            }
+            wave.state = WaveState::Barrier;
+        }
         Control::Branch(condition) => {
             let taken = match condition {
                 Condition::Always => true,

@@ -252,8 +252,13 @@ impl<'a> Group<'a> {
             next = next.saturating_add(1);
             set_sgpr(wave, register, value)
         };
-        for (id, _) in id.into_iter().zip(self.ids).filter(|(_, enabled)| *enabled) {
-            push(&mut wave, id)?;
+        if self.isa.facts().workgroup_ids_apart {
+            wave.set_scalar(Scalar::WorkgroupX, id[0]);
+            wave.set_scalar(Scalar::WorkgroupYz, id[1] & 0xffff | id[2] << 16);
+        } else {
+            for (id, _) in id.into_iter().zip(self.ids).filter(|(_, enabled)| *enabled) {
+                push(&mut wave, id)?;
+            }
         }
         if self.size {
             // Waves per workgroup, and the index of this one (K: where Mesa expects it from gfx10.3 on).

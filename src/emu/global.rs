@@ -114,7 +114,7 @@ pub fn execute(
                 let compare = if compares { pair(width) } else { 0 };
                 let new = apply(Cell { old, data: pair(0), compare, bits }).to_le_bytes();
                 cell.copy_from_slice(&new[..4 * width]);
-                if f.cache.glc {
+                if f.cache.returns() {
                     for n in 0..width {
                         wave.set_vgpr(f.dst, n, lane, (old >> (32 * n)) as u32);
                     }

@@ -57,7 +57,7 @@ fn of_buffer(op: buffer::Buffer, inst: &Instruction, f: &BufferFields) -> Option
     Some(match op {
         Buffer::Nothing => return None,
         Buffer::Load(_) | Buffer::LoadFormat(_) => results(inst.entry.data_registers()),
-        Buffer::Atomic(atomic) if f.cache.glc => results(returned(atomic.bits)),
+        Buffer::Atomic(atomic) if f.cache.returns() => results(returned(atomic.bits)),
         Buffer::Store(_) | Buffer::StoreFormat(_) | Buffer::Atomic(_) => {
             (OperationKind::Store, TrackedRegisters::default())
         }
@@ -69,7 +69,7 @@ fn of_global(op: global::Global, inst: &Instruction, f: &FlatFields) -> (Operati
     let flat = inst.entry.format == dovetail_isa::Format::Flat;
     let count = match op {
         Global::Load(_) => inst.entry.data_registers(),
-        Global::Atomic(atomic) if f.cache.glc => returned(atomic.bits),
+        Global::Atomic(atomic) if f.cache.returns() => returned(atomic.bits),
         Global::Store(_) | Global::Atomic(_) => 0,
     };
     let kind = match (flat, count) {
@@ -86,7 +86,7 @@ fn of_image(op: image::ImageOperation, inst: &Instruction, f: &ImageFields) -> (
     let all = f.data_registers(inst.entry) + f.status_registers();
     let (kind, count) = match op {
         ImageOperation::Sample(_) => (OperationKind::Sample, all),
-        ImageOperation::Atomic { compares, .. } if f.cache.glc => {
+        ImageOperation::Atomic { compares, .. } if f.cache.returns() => {
             (OperationKind::Load, if compares { all / 2 } else { all })
         }
         ImageOperation::Store { .. } | ImageOperation::Atomic { .. } => (OperationKind::Store, 0),

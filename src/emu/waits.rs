@@ -40,12 +40,15 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
+    /// What counts it, where everything has a counter of its own.
     fn counters(self) -> &'static [Counter] {
         match self {
-            Self::Smem | Self::Lds | Self::Message => &[Counter::Scalar],
-            Self::Flat => &[Counter::Vector, Counter::Scalar],
-            Self::FlatStore => &[Counter::Store, Counter::Scalar],
-            Self::Load | Self::Sample => &[Counter::Vector],
+            Self::Smem | Self::Message => &[Counter::Scalar],
+            Self::Lds => &[Counter::Lds],
+            Self::Flat => &[Counter::Vector, Counter::Lds],
+            Self::FlatStore => &[Counter::Store, Counter::Lds],
+            Self::Load => &[Counter::Vector],
+            Self::Sample => &[Counter::Sample],
             Self::Store => &[Counter::Store],
             Self::Color | Self::Position | Self::Parameter | Self::ParameterLoad => &[Counter::Export],
         }
@@ -161,7 +164,7 @@ pub struct Outstanding {
 pub struct Waits {
     counters: &'static WaitLayout,
     /// By counter.
-    queues: [Vec<Outstanding>; 4],
+    queues: [Vec<Outstanding>; Counter::ALL.len()],
     /// Registers with outstanding writes.
     unreadable: TrackedRegisters,
     /// `unreadable`, and registers with outstanding reads.
@@ -189,6 +192,7 @@ impl Waits {
     /// have the same destination as the first.
     pub fn begin(&mut self, issue: &Issue) {
         if matches!(issue.kind, OperationKind::Load | OperationKind::Sample)
+            && self.counters.ordered_results
             && !self.queues[Counter::Vector as usize].is_empty()
         {
             self.collect(Some(issue.kind));
@@ -197,7 +201,7 @@ impl Waits {
 
     /// Called after the instruction has executed.
     pub fn issue(&mut self, issue: &Issue, mnemonic: &'static str, at: u64, stored: [Vec<Stored>; 2]) {
-        for &counter in issue.kind.counters() {
+        for counter in issue.kind.counters().iter().map(|counter| self.counters.of(*counter)) {
             let most = self.counters.most(counter).into();
             let queue = &mut self.queues[counter as usize];
             queue.push(Outstanding { issue: *issue, mnemonic, at, stored: stored.clone() });

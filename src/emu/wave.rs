@@ -50,6 +50,8 @@ pub struct Wave {
     pub mode: Mode,
     /// Execution state.
     pub state: WaveState,
+    /// It has come to a barrier, for which it will wait.
+    pub signalled: bool,
     /// FLAT_SCRATCH.
     pub flat_scratch: u64,
     /// Exports so far, in order.
@@ -87,6 +89,7 @@ impl Wave {
             scc: false,
             mode,
             state: WaveState::Running,
+            signalled: false,
             flat_scratch: 0,
             exports: Vec::new(),
             messages: Vec::new(),

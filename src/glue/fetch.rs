@@ -55,9 +55,6 @@ pub struct BodyTakes {
     pub address_high: bool,
 }
 
-/// Largest value of the offset field in a buffer load.
-const MAX_OFFSET: u32 = 0xfff;
-
 impl FetchKey {
     /// The key for a body with these user data; `entry_sgprs` does not count the scratch wave offset.
     ///
@@ -91,7 +88,7 @@ impl FetchKey {
                 0
             },
             address_high: takes.address_high && !loads,
-            awaited: takes.awaits_inputs && loads && !changes_loaded(entry, &plan),
+            awaited: takes.awaits_inputs && loads && !changes_loaded(&entry, &plan),
             plan,
         })
     }
@@ -106,7 +103,7 @@ pub(super) fn emit(target: Gpu, key: &FetchKey) -> Result<GluePiece> {
 
 struct Prolog<'a> {
     key: &'a FetchKey,
-    entry: &'static VertexEntry,
+    entry: VertexEntry,
     out: Recorder,
     /// Next free VGPR above the fetched ones.
     next_vgpr: u32,
@@ -295,15 +292,16 @@ impl<'a> Prolog<'a> {
         let format = BufferFormat::new(load.format);
         let format = format.ok_or_else(|| Error::malformed(format!("no buffer format {}", load.format)))?;
         let vaddr = self.index(load.index, load.skip)?;
-        let soffset = match load.offset & !MAX_OFFSET {
-            0 => Src::Int(0),
+        let most = self.out.isa.limits.buffer_offset;
+        let soffset = match load.offset & !most {
+            0 => self.out.isa.no_offset(),
             large => {
                 let spare = self.out.sgprs(spare, 1)?;
                 self.out.smov(spare, Src::from_bits(large));
                 spare.into()
             }
         };
-        let offset = u16::try_from(load.offset & MAX_OFFSET).map_err(|_| Error::bug("the field has 12 bits"))?;
+        let offset = load.offset & most;
         let fields = BufferFields {
             data,
             vaddr,

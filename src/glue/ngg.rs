@@ -39,8 +39,6 @@ const GS_ALLOC_REQ: u16 = 9;
 const PRIMITIVES_SHIFT: i8 = 12;
 /// VGPRs at entry.
 const PRIMITIVE: u32 = primitive_wave::PRIMITIVE as u32;
-const VERTEX_ID: u32 = VertexEntry::PRIMITIVES.vertex_id as u32;
-const INSTANCE_ID: u32 = VertexEntry::PRIMITIVES.instance_id as u32;
 /// VGPRs of the hardware VS stage.
 const TO_VERTEX_ID: u32 = VertexEntry::VERTICES.vertex_id as u32;
 const TO_INSTANCE_ID: u32 = VertexEntry::VERTICES.instance_id as u32;
@@ -159,7 +157,9 @@ impl Prologue<'_> {
             let (to, kept) = (self.out.sgprs(self.key.user_sgprs, 1)?, self.count);
             self.out.smov(to, kept);
         }
-        let moves = [(true, TO_VERTEX_ID, VERTEX_ID), (self.key.instance, TO_INSTANCE_ID, INSTANCE_ID)];
+        let VertexEntry { vertex_id, instance_id, .. } = VertexEntry::of_primitives(self.out.isa.facts());
+        let moves =
+            [(true, TO_VERTEX_ID, vertex_id.into()), (self.key.instance, TO_INSTANCE_ID, instance_id.into())];
         for (_, to, from) in moves.into_iter().filter(|(wanted, ..)| *wanted) {
             let (to, from) = (self.out.vgpr(to)?, self.out.vgpr(from)?);
             self.out.mov(to, from);

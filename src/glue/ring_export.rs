@@ -9,7 +9,7 @@
 //! | a vertex | its index in the group: the wave's number and the lane |
 //! | a parameter | its slot |
 //!
-//! Lanes without a vertex have come here without running the body. Those with a primitive are others. The primitive id is
+//! gfx12 takes the positions first, and needs no wait. Lanes without a vertex have come here without running the body. Those with a primitive are others. The primitive id is
 //! a parameter of the primitive: its place is that of a vertex with the primitive's index, in a slot after those of vertices.
 
 use super::param_export::PARAM_EXPORT_SYMBOL;
@@ -20,7 +20,7 @@ use dovetail_abi::vertex_entry::primitive_wave;
 use dovetail_base::error::{Error, Result};
 use dovetail_base::target::WaveSize;
 use dovetail_isa::instruction::{BufferFields, Fields};
-use dovetail_isa::{CachePolicy, Counter, ExpSources, ExpTarget, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr};
+use dovetail_isa::{Counter, ExpSources, ExpTarget, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr};
 use dovetail_metadata::interface::ParamSource;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -77,7 +77,7 @@ impl RingExportKey {
 }
 
 pub(super) fn emit(isa: &'static Isa, key: &RingExportKey) -> Result<GluePiece> {
-    let kept = [primitive_wave::PRIMITIVE, primitive_wave::PRIMITIVE_ID].map(u32::from);
+    let kept = [primitive_wave::PRIMITIVE, isa.facts().primitive_entry.primitive_id].map(u32::from);
     let mut epilog = Epilog { key, out: Recorder::new(isa), taken: key.returned().chain(kept).collect() };
     let by_primitive = key.primitive_id.map(|slot| epilog.primitive_id(slot)).transpose()?;
     let no_vertices = epilog.out.branch(Op::SCbranchExecz);
@@ -87,18 +87,23 @@ pub(super) fn emit(isa: &'static Isa, key: &RingExportKey) -> Result<GluePiece> 
         None => Some(epilog.ring()?),
     };
     let positions: Vec<_> = key.positions.iter().map(|vector| epilog.position(vector)).collect::<Result<_>>()?;
-    if let Some(ring) = ring {
+    let first = isa.facts().parameters_first;
+    let stores = !key.params.is_empty() || by_primitive.is_some();
+    if let Some(ring) = ring.filter(|_| first) {
         epilog.store(ring, by_primitive.is_some())?;
     }
-    if !key.params.is_empty() || by_primitive.is_some() || key.writes_memory {
+    if stores && first || key.writes_memory {
         epilog.out.wait(Counter::Store);
     }
     for (n, vector) in (0u8..).zip(&positions) {
         let done = usize::from(n) + 1 == positions.len();
         epilog.export(ExpTarget::Pos(n), *vector, done)?;
     }
+    if let Some(ring) = ring.filter(|_| !first) {
+        epilog.store(ring, by_primitive.is_some())?;
+    }
     epilog.out.land(no_vertices)?;
-    if by_primitive.is_some() {
+    if by_primitive.is_some() && first {
         // A wave without vertices has not waited.
         epilog.out.wait(Counter::Store);
     }
@@ -206,7 +211,7 @@ impl Epilog<'_> {
         self.scalar(Op::SAddU32, count, &[count.into(), Src::Int(RING_LANES - 1)]);
         self.scalar(Op::SAndB32, count, &[count.into(), Src::Int(-RING_LANES)]);
         set_exec_to(&mut self.out, self.key.wave, count);
-        let id = self.out.vgpr(primitive_wave::PRIMITIVE_ID.into())?;
+        let id = self.out.vgpr(self.out.isa.facts().primitive_entry.primitive_id.into())?;
         self.push_store(ring, id, 1, SLOT * u32::from(slot))?;
         set_exec(&mut self.out, self.key.wave, WAVE_VERTICES)?;
         Ok(ring)
@@ -230,12 +235,12 @@ impl Epilog<'_> {
             offen: false,
             resource: Scalar::Sgpr(ring.descriptor),
             soffset: ring.group.into(),
-            offset: u16::try_from(offset).map_err(|_| Error::bug("a slot beyond the last"))?,
+            offset,
             format: None,
             lds: false,
             tfe: false,
             // Other processors than this one read them.
-            cache: CachePolicy { glc: true, ..CachePolicy::default() },
+            cache: self.out.isa.ring_policy(),
         };
         let op = STORES.get(dwords - 1).copied().ok_or_else(|| Error::bug("a vector of five"))?;
         self.out.push(Instruction::new(self.out.isa, op, Fields::Buffer(fields)));

@@ -7,11 +7,22 @@ use super::lanes::LaneOp;
 use super::memory::{Access, AtomicOp};
 use super::types::Align;
 
+/// Words with the ids of a workgroup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WorkgroupWord {
+    /// That along x.
+    X,
+    /// 16 bits of that along y, and above them of that along z.
+    Yz,
+}
+
 /// An operation of AMD's hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AmdOp {
     /// → high 32 bits of every driver address (those of the program counter).
     AddressHigh,
+    /// → a word with ids of the workgroup, where they are in no entry register.
+    WorkgroupIds(WorkgroupWord),
     /// address (b64), offset (b32, zero-extended) → T from memory that is constant while the shader runs.
     TableLoad {
         /// Known alignment of the sum.

@@ -64,7 +64,7 @@ pub mod wave_wide;
 mod words;
 
 pub use alu::{AluOp, FpFlags, Sig};
-pub use amd::AmdOp;
+pub use amd::{AmdOp, WorkgroupWord};
 pub use args::InstArgs;
 pub use block::{BasicBlock, BlockCall, Blocks, Cases, End, Merge, Terminator};
 pub use builder::Builder;

@@ -32,7 +32,7 @@ pub fn level(op: &Op) -> Option<ShaderLevel> {
         Op::Target(AmdOp::Lane(LaneOp::CubeId | LaneOp::CubeS | LaneOp::CubeT | LaneOp::CubeMa)) => None,
         Op::EndIfDead
         | Op::Opaque
-        | Op::Target(AmdOp::AddressHigh)
+        | Op::Target(AmdOp::AddressHigh | AmdOp::WorkgroupIds(_))
         | Op::Target(AmdOp::TableLoad { .. })
         | Op::Target(AmdOp::Mimg(_))
         | Op::Target(AmdOp::TexelLoad { .. })
@@ -186,7 +186,7 @@ impl Rule<'_> {
                 let fits = ty == Type::B1 || ty.total_bits().is_multiple_of(32);
                 if fits { self.result(ty) } else { Err(format!("{ty} is neither a truth value nor made of dwords")) }
             }
-            Op::Target(AmdOp::AddressHigh) => self.args(&[]).and(self.result(Type::B32)),
+            Op::Target(AmdOp::AddressHigh | AmdOp::WorkgroupIds(_)) => self.args(&[]).and(self.result(Type::B32)),
             Op::Target(AmdOp::TableLoad { .. }) => self.args(&[Type::B64, Type::B32]).and(self.memory_result()),
             Op::Target(AmdOp::Mimg(image)) => self.mimg(image),
             Op::Target(AmdOp::TexelLoad { sparse, .. }) => {

@@ -4,7 +4,7 @@
 //! printer and the parser cannot disagree. To add an operation: its mnemonic in [`OPS`], its fields in [`payload`].
 
 use super::alu::{AluOp, FpFlags};
-use super::amd::AmdOp;
+use super::amd::{AmdOp, WorkgroupWord};
 use super::image::{Dim, ImageInst, ImageOp, LodMode, MimgDim, MimgInst, MimgOp};
 use super::interface::{BuiltIn, ExportTarget, Interp, OutputSlot};
 use super::lanes::{DerivativeKind, LaneOp, QuadSwap, ReduceOp, SubgroupOp};
@@ -132,6 +132,8 @@ const OPS: &[(&str, Op)] = &[
     ("reloc", Op::Reloc(SymbolId(0))),
     ("opaque", Op::Opaque),
     ("address_high", Op::Target(AmdOp::AddressHigh)),
+    ("workgroup_id_x", Op::Target(AmdOp::WorkgroupIds(WorkgroupWord::X))),
+    ("workgroup_ids_yz", Op::Target(AmdOp::WorkgroupIds(WorkgroupWord::Yz))),
     ("table_load", Op::Target(AmdOp::TableLoad { align: Align::A1 })),
     ("mimg", Op::Target(AmdOp::Mimg(MIMG))),
     ("texel_load", Op::Target(AmdOp::TexelLoad { sparse: false, access: ACCESS })),
@@ -213,7 +215,8 @@ pub(super) fn payload<C: Codec>(op: &mut Op, c: &mut C) -> Text {
     match op {
         Op::Const(bits) => c.hex(bits),
         Op::Undef | Op::Alu(..) | Op::Compose | Op::Bitcast | Op::BufferSize => Ok(()),
-        Op::DemoteIf | Op::EndIfDead | Op::IsHelper | Op::Opaque | Op::Target(AmdOp::AddressHigh) => Ok(()),
+        Op::DemoteIf | Op::EndIfDead | Op::IsHelper | Op::Opaque => Ok(()),
+        Op::Target(AmdOp::AddressHigh | AmdOp::WorkgroupIds(_)) => Ok(()),
         Op::LoopToken | Op::StayInLoop => Ok(()),
         Op::Extract(lane) => c.number("", lane),
         Op::Within(bound) => c.number("", bound),

@@ -65,7 +65,7 @@ impl WaveWide {
 /// Whether the result is wave-wide if the operands are, whichever lanes execute it.
 pub fn is_of_wave(op: &Op) -> bool {
     match op {
-        Op::Const(_) | Op::Undef | Op::Reloc(_) | Op::Target(AmdOp::AddressHigh) => true,
+        Op::Const(_) | Op::Undef | Op::Reloc(_) | Op::Target(AmdOp::AddressHigh | AmdOp::WorkgroupIds(_)) => true,
         Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast | Op::Opaque => true,
         Op::ConstLoad { .. } | Op::Target(AmdOp::TableLoad { .. }) => true,
         Op::BufferLoad { kind, access, .. } => access.is_unwritten(*kind) && !access.volatile,

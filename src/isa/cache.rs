@@ -11,6 +11,15 @@ pub enum CacheScope {
     Device,
 }
 
+/// Whose stores are seen after caches have forgotten what they had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheReach {
+    /// Those of the workgroup, whose waves may be on several compute units.
+    Workgroup,
+    /// Those of every wave of the GPU.
+    Device,
+}
+
 /// Kind of an access, as far as caches are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheAccess {
@@ -38,6 +47,8 @@ pub(super) struct CacheRules {
     pub(super) stream_atomic: CachePolicy,
     /// An atomic that returns the old value.
     pub(super) returns: CachePolicy,
+    /// A store to the attribute ring, which processors other than its own read.
+    pub(super) ring: CachePolicy,
 }
 
 const NONE: CachePolicy = CachePolicy { glc: false, slc: false, dlc: false, scope: 0, hint: 0 };
@@ -50,6 +61,7 @@ pub(super) static GFX10: CacheRules = CacheRules {
     stream: CachePolicy { slc: true, ..NONE },
     stream_atomic: CachePolicy { slc: true, ..NONE },
     returns: CachePolicy { glc: true, ..NONE },
+    ring: NONE,
 };
 
 /// gfx11 (LLVM, the same guide): `glc` alone misses those caches, and `dlc` asks for something else.
@@ -59,6 +71,7 @@ pub(super) static GFX11: CacheRules = CacheRules {
     stream: GFX10.stream,
     stream_atomic: GFX10.stream,
     returns: GFX10.returns,
+    ring: CachePolicy { glc: true, ..NONE },
 };
 
 /// gfx12 (LLVM, the same guide, memory model of gfx12): the scope says which caches an access passes by.
@@ -68,9 +81,25 @@ pub(super) static GFX12: CacheRules = CacheRules {
     stream: CachePolicy { hint: 1, ..NONE },
     stream_atomic: CachePolicy { hint: 2, ..NONE },
     returns: CachePolicy { hint: 1, ..NONE },
+    // PAL and LLPC (`exportAttributes`): kept until they are read, at the device.
+    ring: CachePolicy { scope: 2, hint: 7, ..NONE },
 };
 
 impl Isa {
+    /// The policy of `global_inv` (LLVM, memory model of gfx12).
+    pub const fn invalidation(&self, reach: CacheReach) -> CachePolicy {
+        let scope = match reach {
+            CacheReach::Workgroup => 1,
+            CacheReach::Device => 2,
+        };
+        CachePolicy { scope, ..NONE }
+    }
+
+    /// The policy of a store to the attribute ring.
+    pub const fn ring_policy(&self) -> CachePolicy {
+        self.cache.ring
+    }
+
     /// The policy of an access: `stream` for data that is not used again soon.
     pub fn cache_policy(&self, access: CacheAccess, scope: CacheScope, stream: bool) -> CachePolicy {
         let rules = self.cache;

@@ -228,7 +228,7 @@ impl WaitLayout {
     }
 
     /// What an operation with this constant waits for; `None`: it is no wait. A count in a register is not known here.
-    pub(super) fn waited(&self, op: Op, constant: u16) -> Option<WaitCounts> {
+    pub fn waited(&self, op: Op, constant: u16) -> Option<WaitCounts> {
         let one = |counter, count: u8| {
             let count = if count < self.most(counter) { count } else { u8::MAX };
             WaitCounts::ANY.at_most(counter, count)

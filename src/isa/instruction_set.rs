@@ -12,7 +12,7 @@ use super::operand_codes::OperandCodes;
 use super::program_names::{self, ProgramNames};
 use super::sampling::SamplingTable;
 use super::tables::{self, ABSENT, long_number};
-use super::{Format, Op, OpcodeRow, Traits};
+use super::{Format, Op, OpcodeRow, Scalar, Src, Traits};
 use dovetail_base::target::{Family, FamilyFacts, Gpu, InstructionSet};
 use std::fmt;
 
@@ -254,6 +254,20 @@ impl Isa {
     pub fn rows(&self) -> impl Iterator<Item = &'static OpcodeRow> {
         let set = self.set;
         self.rows.iter().filter(move |row| row.members.has(set))
+    }
+
+    /// The scalar offset of a buffer access without one.
+    pub const fn no_offset(&self) -> Src {
+        // Some encodings have no room for constants.
+        if self.layout.mubuf.soffset.largest() < 0x80 { Src::Scalar(Scalar::Null) } else { Src::Int(0) }
+    }
+
+    /// Most addresses of an image access that have registers of their own, and whether there is no other form; `samples`:
+    /// of one with a sampler.
+    pub fn separate_addresses(&self, samples: bool) -> (usize, bool) {
+        let entry = self.row(if samples { Op::ImageSample } else { Op::ImageLoad });
+        let layout = self.layout.image(entry.format);
+        (self.image_addresses(entry), layout.more_addresses[0].width() != 0)
     }
 
     /// Most addresses of an image access that are named; the last begins a run with the rest.

@@ -73,7 +73,7 @@ mod waits;
 
 pub use assemble::{Assembled, Assembler, Label, Relocation};
 pub use buffer_format::BufferFormat;
-pub use cache::{CacheAccess, CacheScope};
+pub use cache::{CacheAccess, CacheReach, CacheScope};
 pub use counters::{Counter, WaitCounts, WaitLayout};
 pub use cycles::{is_padding, loop_weight};
 pub use decode::disassemble;

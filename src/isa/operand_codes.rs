@@ -87,8 +87,8 @@ mod tests {
                     known += 1;
                 }
             }
-            // 106 SGPRs + 6 named, 81 integers, 9 floats, 8 specials, the literal, 256 VGPRs
-            assert_eq!(known, 106 + 6 + 81 + 9 + (if zero_flags { 8 } else { 6 }) + 1 + 256);
+            // 106 SGPRs + 8 named, 81 integers, 9 floats, 8 specials, the literal, 256 VGPRs
+            assert_eq!(known, 106 + 8 + 81 + 9 + (if zero_flags { 8 } else { 6 }) + 1 + 256);
             assert_eq!(codes.source(255, None), None);
             assert_eq!((codes.of(Src::Int(65)), codes.of(Src::Int(-17))), (None, None));
         }

@@ -50,6 +50,10 @@ pub enum Scalar {
     VccLo,
     /// High half of VCC.
     VccHi,
+    /// Ids of a workgroup along y and z, 16 bits each (`ttmp7`), of gfx12. Code for shaders does not write it.
+    WorkgroupYz,
+    /// Id of a workgroup along x (`ttmp9`), of gfx12. Code for shaders does not write it.
+    WorkgroupX,
     /// Memory and message operand.
     M0,
     /// Reads zero, ignores writes.
@@ -62,9 +66,11 @@ pub enum Scalar {
 
 impl Scalar {
     /// The named ones: place among the scalar registers, and the assembler's name.
-    const NAMED: [(Self, u8, &'static str); 6] = [
+    const NAMED: [(Self, u8, &'static str); 8] = [
         (Self::VccLo, 106, "vcc_lo"),
         (Self::VccHi, 107, "vcc_hi"),
+        (Self::WorkgroupYz, 115, "ttmp7"),
+        (Self::WorkgroupX, 117, "ttmp9"),
         (Self::M0, 124, "m0"),
         (Self::Null, 125, "null"),
         (Self::ExecLo, 126, "exec_lo"),
@@ -78,6 +84,8 @@ impl Scalar {
             Self::Sgpr(s) => s.number(),
             Self::VccLo => 106,
             Self::VccHi => 107,
+            Self::WorkgroupYz => 115,
+            Self::WorkgroupX => 117,
             Self::M0 => 124,
             Self::Null => 125,
             Self::ExecLo => 126,
@@ -85,7 +93,7 @@ impl Scalar {
         }
     }
 
-    /// The register at this place; `None` for the trap handler's (108 to 123), which are not for shaders.
+    /// The register at this place; `None` for those of the trap handler (108 to 123) that are not for shaders.
     pub fn at(index: u8) -> Option<Self> {
         Sgpr::new(index)
             .map(Self::Sgpr)

@@ -70,7 +70,8 @@ pub fn finalize(facts: &PipelineFacts<'_>, notes: &mut FinalNotes<'_>) -> Result
         mapped_end = own.mapped_end.max(mapped_end);
         match &stage.interface.kind {
             StageKind::Vertex(VertexInterface { pre_rasterization: last, .. }) => {
-                graphics::pre_rasterization(&mut notes.registers, own.hardware(), last, facts).at(name)?;
+                let target = stage.interface.target;
+                graphics::pre_rasterization(&mut notes.registers, target, own.hardware(), last, facts).at(name)?;
             }
             StageKind::Fragment(fragment) => graphics::fragment(&mut notes.registers, fragment, facts).at(name)?,
             StageKind::Compute(_) => {}

@@ -17,7 +17,7 @@ use super::registers::*;
 use super::schema::MetadataKey;
 use dovetail_base::error::{Error, FullCompile, Result};
 use dovetail_base::kinds::DepthMode;
-use dovetail_base::target::HardwareStage;
+use dovetail_base::target::{Gpu, HardwareStage};
 use dovetail_state::ColorState;
 
 /// `SPI_SHADER_POS_FORMAT` of one vector.
@@ -30,9 +30,6 @@ const SAMPLE_COVERAGE_ENA: u32 = 1 << 14;
 /// `DB_SHADER_CONTROL.Z_ORDER`.
 const LATE_Z: u32 = 0;
 const EARLY_Z_THEN_LATE_Z: u32 = 1;
-
-/// `GS_VGPR_COMP_CNT` with the primitive id, in v2.
-const PRIMITIVE_ID: u32 = 2;
 
 /// Number of `SPI_PS_INPUT_CNTL` words.
 const MAX_ATTRIBUTES: usize = 32;
@@ -92,6 +89,7 @@ pub(super) fn vertex_part(
 /// Adds to the last part before the rasterizer what depends on the state and the other stage.
 pub(super) fn pre_rasterization(
     words: &mut FinalRegisters<'_>,
+    target: Gpu,
     hardware: HardwareStage,
     last: &PreRasterizationInterface,
     facts: &PipelineFacts<'_>,
@@ -113,7 +111,7 @@ pub(super) fn pre_rasterization(
     words.set(SPI_VS_OUT_CONFIG, spi_vs_out_config::NO_PC_EXPORT.put(family, count, none)?)?;
     if facts.primitive_slots > 0 {
         words.set_field(spi_vs_out_config::PRIM_EXPORT_COUNT, facts.primitive_slots)?;
-        words.set_field(rsrc1_gs::GS_VGPR_COMP_CNT, PRIMITIVE_ID)?;
+        words.set_field(rsrc1_gs::GS_VGPR_COMP_CNT, target.facts().primitive_entry.primitive_id_count())?;
     }
     let raster = &facts.state.raster;
     if u32::from(raster.clip_plane_mask) > pa_cl_clip_cntl::UCP_ENA.max(family) {

@@ -18,7 +18,7 @@ const ES_STAGE_REAL: u32 = 2;
 const GS_SCENARIO_G: u32 = 3;
 /// `SPI_SHADER_IDX_FORMAT`: a primitive is one dword.
 const ONE_COMPONENT: u32 = 1;
-/// `ES_VGPR_COMP_CNT` with the instance id, in v8; without it the vertex id, in v5, is the last.
+/// `VGPR_COMP_CNT` of the hardware VS stage with the instance id.
 const INSTANCE_ID: u32 = 3;
 
 /// Fields of the hardware VS stage with those of the hardware GS stage that mean the same.
@@ -54,11 +54,12 @@ pub(super) fn moved(vertex: &RegisterWords) -> Result<RegisterWords> {
 /// # Errors
 /// A bug: the family lacks a field.
 pub(super) fn registers(words: &mut RegisterWords, interface: &StageInterface, vertex: &VertexInterface) -> Result<()> {
+    let entry = interface.target.facts().primitive_entry;
     for (field, value) in [
         (rsrc1_gs::WGP_MODE, 0),
         // Of a primitive, pass-through needs v0 only.
         (rsrc1_gs::GS_VGPR_COMP_CNT, 0),
-        (rsrc2_gs::ES_VGPR_COMP_CNT, if has_instance_id(interface, vertex) { INSTANCE_ID } else { 0 }),
+        (rsrc2_gs::ES_VGPR_COMP_CNT, if has_instance_id(interface, vertex) { entry.instance_id_count() } else { 0 }),
         (vgt_shader_stages_en::ES_EN, ES_STAGE_REAL),
         (vgt_shader_stages_en::PRIMGEN_EN, 1),
         (vgt_shader_stages_en::PRIMGEN_PASSTHRU_EN, 1),

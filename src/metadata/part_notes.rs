@@ -114,10 +114,11 @@ fn stage_registers(
 /// The registers of a compute part.
 fn compute_part(notes: &mut Notes, interface: &StageInterface, compute: &ComputeInterface) -> Result<()> {
     let words = &mut notes.registers;
-    // Entry SGPRs after the user data: the three workgroup ids, and the group's size.
+    // Entry SGPRs after the user data: the three workgroup ids, and the group's size; or the ids are in registers apart.
     let user = u32::try_from(interface.user_data.len()).unwrap_or(u32::MAX);
     let system = interface.entry_sgprs.saturating_sub(user);
-    if !(3..=4).contains(&system) {
+    let apart = interface.target.facts().workgroup_ids_apart;
+    if if apart { system != 0 } else { !(3..=4).contains(&system) } {
         return Err(Error::malformed(format!("{system} SGPRs after the user data, not three ids and a group size")));
     }
     for field in [compute_pgm_rsrc2::TGID_X_EN, compute_pgm_rsrc2::TGID_Y_EN, compute_pgm_rsrc2::TGID_Z_EN] {

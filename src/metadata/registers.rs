@@ -81,34 +81,38 @@ macro_rules! registers {
 
 // Owner `Code`: the code generator writes it, and the link adds fields. `Link`: only the link writes it.
 //
+// gfx12's driver takes names only (metadata 3.0). The words of that family are those that the names are made of: a register or a
+// field that its hardware lacks, or has elsewhere (the counts of SPI_PS_IN_CONTROL are in SPI_SHADER_GS_OUT_CONFIG_PS, with all
+// of SPI_VS_OUT_CONFIG), keeps gfx11's place if a name is made of it.
+//
 // There is no VGT_GS_ONCHIP_CNTL from gfx11 on, but PAL takes the sizes of groups from it (`InitGeCntl`).
 registers! {
-    spi_shader_pgm_chksum_ps SPI_SHADER_PGM_CHKSUM_PS [0x2C06] Link Same { ALL 0 32 }
-    rsrc1_ps SPI_SHADER_PGM_RSRC1_PS [0x2C0A] Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1
-        IEEE_MODE 23 1 CU_GROUP_DISABLE 24 1 MEM_ORDERED 25 1 FWD_PROGRESS 26 1 LOAD_PROVOKING_VTX [-, 27 1, 27 1]
+    spi_shader_pgm_chksum_ps SPI_SHADER_PGM_CHKSUM_PS [0x2C06, 0x2C06, 0x2C06, 0x2C05] Link Same { ALL 0 32 }
+    rsrc1_ps SPI_SHADER_PGM_RSRC1_PS [0x2C0A] Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP [21 1, 21 1, 21 1, -]
+        IEEE_MODE [23 1, 23 1, 23 1, -] CU_GROUP_DISABLE 24 1 MEM_ORDERED 25 1 FWD_PROGRESS 26 1 LOAD_PROVOKING_VTX [-, 27 1, 27 1, 27 1]
         FP16_OVFL 29 1 }
     rsrc2_ps SPI_SHADER_PGM_RSRC2_PS [0x2C0B] Code Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1
         WAVE_CNT_EN 7 1 EXTRA_LDS_SIZE 8 8 EXCP_EN 16 9 LOAD_COLLISION_WAVEID 25 1 LOAD_INTRAWAVE_COLLISION 26 1
         USER_SGPR_MSB 27 1 SHARED_VGPR_CNT 28 4 }
     user_data_ps SPI_SHADER_USER_DATA_PS [0x2C0C] * 32 Link Same {}
-    spi_shader_pgm_chksum_vs SPI_SHADER_PGM_CHKSUM_VS [0x2C45, 0x2C45, -] Link Same { ALL 0 32 }
-    rsrc1_vs SPI_SHADER_PGM_RSRC1_VS [0x2C4A, 0x2C4A, -] Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8
-        DX10_CLAMP 21 1 IEEE_MODE 23 1 VGPR_COMP_CNT 24 2 CU_GROUP_ENABLE 26 1 MEM_ORDERED 27 1 FWD_PROGRESS 28 1
+    spi_shader_pgm_chksum_vs SPI_SHADER_PGM_CHKSUM_VS [0x2C45, 0x2C45, -, -] Link Same { ALL 0 32 }
+    rsrc1_vs SPI_SHADER_PGM_RSRC1_VS [0x2C4A, 0x2C4A, -, -] Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8
+        DX10_CLAMP [21 1, 21 1, 21 1, -] IEEE_MODE [23 1, 23 1, 23 1, -] VGPR_COMP_CNT 24 2 CU_GROUP_ENABLE 26 1 MEM_ORDERED 27 1 FWD_PROGRESS 28 1
         FP16_OVFL 31 1 }
-    rsrc2_vs SPI_SHADER_PGM_RSRC2_VS [0x2C4B, 0x2C4B, -] Code Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1
+    rsrc2_vs SPI_SHADER_PGM_RSRC2_VS [0x2C4B, 0x2C4B, -, -] Code Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1
         OC_LDS_EN 7 1 SO_EN 12 1 EXCP_EN 13 9 USER_SGPR_MSB 27 1 SHARED_VGPR_CNT 28 4 }
-    user_data_vs SPI_SHADER_USER_DATA_VS [0x2C4C, 0x2C4C, -] * 32 Link Same {}
+    user_data_vs SPI_SHADER_USER_DATA_VS [0x2C4C, 0x2C4C, -, -] * 32 Link Same {}
     spi_shader_pgm_chksum_gs SPI_SHADER_PGM_CHKSUM_GS [0x2C80] Link Same { ALL 0 32 }
-    rsrc1_gs SPI_SHADER_PGM_RSRC1_GS [0x2C8A] Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1
-        IEEE_MODE 23 1 CU_GROUP_ENABLE 24 1 MEM_ORDERED 25 1 FWD_PROGRESS 26 1 WGP_MODE 27 1 GS_VGPR_COMP_CNT 29 2
+    rsrc1_gs SPI_SHADER_PGM_RSRC1_GS [0x2C8A] Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP [21 1, 21 1, 21 1, -]
+        IEEE_MODE [23 1, 23 1, 23 1, -] CU_GROUP_ENABLE 24 1 MEM_ORDERED 25 1 FWD_PROGRESS 26 1 WGP_MODE 27 1 GS_VGPR_COMP_CNT 29 2
         FP16_OVFL 31 1 }
     rsrc2_gs SPI_SHADER_PGM_RSRC2_GS [0x2C8B] Code Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1 EXCP_EN 7 9
         ES_VGPR_COMP_CNT 16 2 OC_LDS_EN 18 1 LDS_SIZE 19 8 USER_SGPR_MSB 27 1 SHARED_VGPR_CNT 28 4 }
     user_data_gs SPI_SHADER_USER_DATA_GS [0x2C8C] * 32 Link Same {}
     compute_dispatch_initiator COMPUTE_DISPATCH_INITIATOR [0x2E00] Code Same { CS_W32_EN 15 1 }
     compute_num_thread COMPUTE_NUM_THREAD [0x2E07] * 3 Link Same { NUM_THREAD_FULL 0 16 NUM_THREAD_PARTIAL 16 16 }
-    compute_pgm_rsrc1 COMPUTE_PGM_RSRC1 [0x2E12] Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1
-        IEEE_MODE 23 1 FP16_OVFL 26 1 WGP_MODE 29 1 MEM_ORDERED 30 1 FWD_PROGRESS 31 1 }
+    compute_pgm_rsrc1 COMPUTE_PGM_RSRC1 [0x2E12] Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP [21 1, 21 1, 21 1, -]
+        IEEE_MODE [23 1, 23 1, 23 1, -] FP16_OVFL 26 1 WGP_MODE 29 1 MEM_ORDERED 30 1 FWD_PROGRESS 31 1 }
     compute_pgm_rsrc2 COMPUTE_PGM_RSRC2 [0x2E13] Code Same { SCRATCH_EN 0 1 USER_SGPR 1 5 TRAP_PRESENT 6 1
         TGID_X_EN 7 1 TGID_Y_EN 8 1 TGID_Z_EN 9 1 TG_SIZE_EN 10 1 TIDIG_COMP_CNT 11 2 EXCP_EN_MSB 13 2 LDS_SIZE 15 9
         EXCP_EN 24 7 }
@@ -116,26 +120,26 @@ registers! {
     compute_pgm_rsrc3 COMPUTE_PGM_RSRC3 [0x2E28] Link Same { SHARED_VGPR_CNT 0 4 }
     compute_shader_chksum COMPUTE_SHADER_CHKSUM [0x2E2A] Link Same { ALL 0 32 }
     compute_user_data COMPUTE_USER_DATA [0x2E40] * 16 Link Same {}
-    cb_shader_mask CB_SHADER_MASK [0xA08F] Link Same { ALL 0 32 }
-    spi_ps_input_cntl SPI_PS_INPUT_CNTL [0xA191] * 32 Link Same { OFFSET 0 6 DEFAULT_VAL 8 2 FLAT_SHADE 10 1
-        ROTATE_PC_PTR [-, 11 1, 11 1] PRIM_ATTR [-, -, 12 1] PT_SPRITE_TEX 17 1 FP16_INTERP_MODE 19 1
+    cb_shader_mask CB_SHADER_MASK [0xA08F, 0xA08F, 0xA08F, 0xA215] Link Same { ALL 0 32 }
+    spi_ps_input_cntl SPI_PS_INPUT_CNTL [0xA191, 0xA191, 0xA191, 0xA199] * 32 Link Same { OFFSET 0 6 DEFAULT_VAL 8 2 FLAT_SHADE 10 1
+        ROTATE_PC_PTR [-, 11 1, 11 1, 11 1] PRIM_ATTR [-, -, 12 1, 12 1] PT_SPRITE_TEX 17 1 FP16_INTERP_MODE 19 1
         ATTR0_VALID 24 1 ATTR1_VALID 25 1 }
-    spi_vs_out_config SPI_VS_OUT_CONFIG [0xA1B1] Link Same { VS_EXPORT_COUNT 1 5 NO_PC_EXPORT 7 1
-        PRIM_EXPORT_COUNT [-, 8 5, 8 5] }
-    spi_ps_input_ena SPI_PS_INPUT_ENA [0xA1B3] Code Same { ENA 0 16 }
-    spi_ps_input_addr SPI_PS_INPUT_ADDR [0xA1B4] Code Same { ENA 0 16 }
-    spi_interp_control SPI_INTERP_CONTROL_0 [0xA1B5] Link Same { FLAT_SHADE_ENA 0 1 PNT_SPRITE_ENA 1 1 OVRD_X 2 3
+    spi_vs_out_config SPI_VS_OUT_CONFIG [0xA1B1, 0xA1B1, 0xA1B1, 0x2C31] Link Same {
+        VS_EXPORT_COUNT [1 5, 1 5, 1 5, 0 5] NO_PC_EXPORT [7 1, 7 1, 7 1, 10 1] PRIM_EXPORT_COUNT [-, 8 5, 8 5, 5 5] }
+    spi_ps_input_ena SPI_PS_INPUT_ENA [0xA1B3, 0xA1B3, 0xA1B3, 0xA197] Code Same { ENA 0 16 }
+    spi_ps_input_addr SPI_PS_INPUT_ADDR [0xA1B4, 0xA1B4, 0xA1B4, 0xA198] Code Same { ENA 0 16 }
+    spi_interp_control SPI_INTERP_CONTROL_0 [0xA1B5, 0xA1B5, 0xA1B5, 0xA191] Link Same { FLAT_SHADE_ENA 0 1 PNT_SPRITE_ENA 1 1 OVRD_X 2 3
         OVRD_Y 5 3 OVRD_Z 8 3 OVRD_W 11 3 PNT_SPRITE_TOP_1 14 1 }
-    spi_ps_in_control SPI_PS_IN_CONTROL [0xA1B6] Code Same { NUM_INTERP 0 6 PARAM_GEN 6 1 OFFCHIP_PARAM_EN 7 1
-        LATE_PC_DEALLOC 8 1 NUM_PRIM_INTERP [-, 9 5, 9 5] BC_OPTIMIZE_DISABLE 14 1 PS_W32_EN 15 1 }
-    spi_baryc_cntl SPI_BARYC_CNTL [0xA1B8] Link Same { POS_FLOAT_LOCATION 16 2 POS_FLOAT_ULC 20 1
+    spi_ps_in_control SPI_PS_IN_CONTROL [0xA1B6, 0xA1B6, 0xA1B6, 0xA190] Code Same { NUM_INTERP 0 6 PARAM_GEN 6 1 OFFCHIP_PARAM_EN 7 1
+        LATE_PC_DEALLOC 8 1 NUM_PRIM_INTERP [-, 9 5, 9 5, 9 5] BC_OPTIMIZE_DISABLE 14 1 PS_W32_EN 15 1 }
+    spi_baryc_cntl SPI_BARYC_CNTL [0xA1B8, 0xA1B8, 0xA1B8, 0xA196] Link Same { POS_FLOAT_LOCATION 16 2 POS_FLOAT_ULC 20 1
         FRONT_FACE_ALL_BITS 24 1 }
-    spi_shader_idx_format SPI_SHADER_IDX_FORMAT [0xA1C2] Link Same { IDX0_EXPORT_FORMAT 0 4 }
-    spi_shader_pos_format SPI_SHADER_POS_FORMAT [0xA1C3] Link Same { POS0 0 4 POS1 4 4 POS2 8 4 POS3 12 4 POS4 16 4 }
-    spi_shader_z_format SPI_SHADER_Z_FORMAT [0xA1C4] Link Same { Z_EXPORT_FORMAT 0 4 }
-    spi_shader_col_format SPI_SHADER_COL_FORMAT [0xA1C5] Link Same { ALL 0 32 }
+    spi_shader_idx_format SPI_SHADER_IDX_FORMAT [0xA1C2, 0xA1C2, 0xA1C2, 0xA192] Link Same { IDX0_EXPORT_FORMAT 0 4 }
+    spi_shader_pos_format SPI_SHADER_POS_FORMAT [0xA1C3, 0xA1C3, 0xA1C3, 0xA193] Link Same { POS0 0 4 POS1 4 4 POS2 8 4 POS3 12 4 POS4 16 4 }
+    spi_shader_z_format SPI_SHADER_Z_FORMAT [0xA1C4, 0xA1C4, 0xA1C4, 0xA194] Link Same { Z_EXPORT_FORMAT 0 4 }
+    spi_shader_col_format SPI_SHADER_COL_FORMAT [0xA1C5, 0xA1C5, 0xA1C5, 0xA195] Link Same { ALL 0 32 }
     ge_max_output_per_subgroup GE_MAX_OUTPUT_PER_SUBGROUP [0xA1FF] Link Same { MAX_VERTS_PER_SUBGROUP 0 10 }
-    db_shader_control DB_SHADER_CONTROL [0xA203] Link Same { Z_EXPORT_ENABLE 0 1 STENCIL_TEST_VAL_EXPORT 1 1
+    db_shader_control DB_SHADER_CONTROL [0xA203, 0xA203, 0xA203, 0xA01B] Link Same { Z_EXPORT_ENABLE 0 1 STENCIL_TEST_VAL_EXPORT 1 1
         STENCIL_OP_VAL_EXPORT 2 1 Z_ORDER 4 2 KILL_ENABLE 6 1 COVERAGE_TO_MASK 7 1 MASK_EXPORT_ENABLE 8 1
         EXEC_ON_HIER_FAIL 9 1 EXEC_ON_NOOP 10 1 ALPHA_TO_MASK_DISABLE 11 1 DEPTH_BEFORE_SHADER 12 1
         CONSERVATIVE_Z_EXPORT 13 2 DUAL_QUAD_DISABLE 15 1 PRIMITIVE_ORDERED_PIXEL_SHADER 16 1
@@ -143,11 +147,11 @@ registers! {
     pa_cl_clip_cntl PA_CL_CLIP_CNTL [0xA204] Link Same { UCP_ENA 0 6 CLIP_DISABLE 16 1 DX_CLIP_SPACE_DEF 19 1
         DX_RASTERIZATION_KILL 22 1 DX_LINEAR_ATTR_CLIP_ENA 24 1 VTE_VPORT_PROVOKE_DISABLE 25 1 ZCLIP_NEAR_DISABLE 26 1
         ZCLIP_FAR_DISABLE 27 1 }
-    pa_cl_vte_cntl PA_CL_VTE_CNTL [0xA206] Link Same { VPORT_ENA 0 6 VTX_XY_FMT 8 1 VTX_Z_FMT 9 1 VTX_W0_FMT 10 1 }
-    pa_cl_vs_out_cntl PA_CL_VS_OUT_CNTL [0xA207] Link Same { CLIP_DIST_ENA 0 8 CULL_DIST_ENA 8 8
+    pa_cl_vte_cntl PA_CL_VTE_CNTL [0xA206, 0xA206, 0xA206, 0xA205] Link Same { VPORT_ENA 0 6 VTX_XY_FMT 8 1 VTX_Z_FMT 9 1 VTX_W0_FMT 10 1 }
+    pa_cl_vs_out_cntl PA_CL_VS_OUT_CNTL [0xA207, 0xA207, 0xA207, 0xA206] Link Same { CLIP_DIST_ENA 0 8 CULL_DIST_ENA 8 8
         USE_VTX_POINT_SIZE 16 1 USE_VTX_RENDER_TARGET_INDX 18 1 USE_VTX_VIEWPORT_INDX 19 1 VS_OUT_MISC_VEC_ENA 21 1
         VS_OUT_CCDIST0_VEC_ENA 22 1 VS_OUT_CCDIST1_VEC_ENA 23 1 VS_OUT_MISC_SIDE_BUS_ENA 24 1
-        USE_VTX_VRS_RATE [-, 28 1, 28 1] }
+        USE_VTX_VRS_RATE [-, 28 1, 28 1, 28 1] }
     pa_stereo_cntl PA_STEREO_CNTL [0xA210] Link Same { STEREO_MODE 1 4 RT_SLICE_MODE 5 3 RT_SLICE_OFFSET 8 4
         VP_ID_MODE 16 3 VP_ID_OFFSET 19 4 }
     vgt_gs_mode VGT_GS_MODE [0xA290] Link Same { MODE 0 3 ES_WRITE_OPTIMIZE 19 1 GS_WRITE_OPTIMIZE 20 1 ONCHIP 21 2 }
@@ -156,22 +160,22 @@ registers! {
     pa_sc_mode_cntl_1 PA_SC_MODE_CNTL_1 [0xA293] Link Same { WALK_ALIGN8_PRIM_FITS_ST 2 1 WALK_FENCE_ENABLE 3 1
         SUPERTILE_WALK_ORDER_ENABLE 7 1 TILE_WALK_ORDER_ENABLE 8 1 PS_ITER_SAMPLE 16 1
         MULTI_SHADER_ENGINE_PRIM_DISCARD 17 1 FORCE_EOV_CNTDWN 25 1 FORCE_EOV_REZ 26 1 }
-    vgt_gs_out_prim_type VGT_GS_OUT_PRIM_TYPE [0xA29B, 0xA29B, 0xC266] Link Same { OUTPRIM_TYPE 0 6 }
-    vgt_primitiveid_en VGT_PRIMITIVEID_EN [0xA2A1] Link Same { PRIMITIVEID_EN 0 1 }
+    vgt_gs_out_prim_type VGT_GS_OUT_PRIM_TYPE [0xA29B, 0xA29B, 0xC266, 0xC266] Link Same { OUTPRIM_TYPE 0 6 }
+    vgt_primitiveid_en VGT_PRIMITIVEID_EN [0xA2A1, 0xA2A1, 0xA2A1, 0xC262] Link Same { PRIMITIVEID_EN 0 1 }
     vgt_esgs_ring_itemsize VGT_ESGS_RING_ITEMSIZE [0xA2AB] Link Same { ITEMSIZE 0 15 }
-    vgt_reuse_off VGT_REUSE_OFF [0xA2AD] Link Same { REUSE_OFF 0 1 }
+    vgt_reuse_off VGT_REUSE_OFF [0xA2AD, 0xA2AD, 0xA2AD, 0xA2A7] Link Same { REUSE_OFF 0 1 }
     vgt_gs_max_vert_out VGT_GS_MAX_VERT_OUT [0xA2CE] Link Same { MAX_VERT_OUT 0 11 }
     ge_ngg_subgrp_cntl GE_NGG_SUBGRP_CNTL [0xA2D3] Link Same { PRIM_AMP_FACTOR 0 9 THDS_PER_SUBGRP 9 9 }
-    vgt_shader_stages_en VGT_SHADER_STAGES_EN [0xA2D5] Code Or { LS_EN 0 2 HS_EN 2 1 ES_EN 3 2 GS_EN 5 1 VS_EN 6 2
+    vgt_shader_stages_en VGT_SHADER_STAGES_EN [0xA2D5, 0xA2D5, 0xA2D5, 0xA2A6] Code Or { LS_EN 0 2 HS_EN 2 1 ES_EN 3 2 GS_EN 5 1 VS_EN 6 2
         PRIMGEN_EN 13 1 MAX_PRIMGRP_IN_WAVE 15 4 HS_W32_EN 21 1 GS_W32_EN 22 1 VS_W32_EN 23 1 PRIMGEN_PASSTHRU_EN 25 1
-        PRIMGEN_PASSTHRU_NO_MSG [-, -, 26 1] }
-    vgt_gs_instance_cnt VGT_GS_INSTANCE_CNT [0xA2E4] Link Same { ENABLE 0 1 CNT 2 7 EN_MAX_VERT_OUT_PER_GS_INSTANCE 31 1 }
-    vgt_strmout_config VGT_STRMOUT_CONFIG [0xA2E5, 0xA2E5, -] Link Same { ALL 0 32 }
-    vgt_strmout_buffer_config VGT_STRMOUT_BUFFER_CONFIG [0xA2E6, 0xA2E6, -] Link Same { ALL 0 32 }
+        PRIMGEN_PASSTHRU_NO_MSG [-, -, 26 1, 26 1] }
+    vgt_gs_instance_cnt VGT_GS_INSTANCE_CNT [0xA2E4, 0xA2E4, 0xA2E4, 0xA2CF] Link Same { ENABLE 0 1 CNT 2 7 EN_MAX_VERT_OUT_PER_GS_INSTANCE 31 1 }
+    vgt_strmout_config VGT_STRMOUT_CONFIG [0xA2E5, 0xA2E5, -, -] Link Same { ALL 0 32 }
+    vgt_strmout_buffer_config VGT_STRMOUT_BUFFER_CONFIG [0xA2E6, 0xA2E6, -, -] Link Same { ALL 0 32 }
     pa_sc_aa_config PA_SC_AA_CONFIG [0xA2F8] Link Same { COVERAGE_TO_SHADER_SELECT 26 2 }
     pa_su_vtx_cntl PA_SU_VTX_CNTL [0xA2F9] Link Same { PIX_CENTER 0 1 ROUND_MODE 1 2 QUANT_MODE 3 3 }
-    pa_sc_shader_control PA_SC_SHADER_CONTROL [0xA310] Link Same { WAVE_BREAK_REGION_SIZE 5 2 }
-    ia_multi_vgt_param IA_MULTI_VGT_PARAM_PIPED [0xC258, 0xC258, -] Link Same { PRIMGROUP_SIZE 0 16 }
+    pa_sc_shader_control PA_SC_SHADER_CONTROL [0xA310, 0xA310, 0xA310, 0xA316] Link Same { WAVE_BREAK_REGION_SIZE 5 2 }
+    ia_multi_vgt_param IA_MULTI_VGT_PARAM_PIPED [0xC258, 0xC258, -, -] Link Same { PRIMGROUP_SIZE 0 16 }
 }
 
 /// The registers and fields that every hardware stage has, for one stage.
@@ -309,7 +313,7 @@ mod tests {
     #[test]
     fn a_field_may_differ_between_families() {
         assert_eq!(places!([6 2, -]), [Some(FieldPlace { low: 6, width: 2 }), None]);
-        let absent = Field::new(SPI_PS_IN_CONTROL, "ABSENT", places!([-, -, -]));
+        let absent = Field::new(SPI_PS_IN_CONTROL, "ABSENT", places!([-, -, -, -]));
         let mut registers = RegisterWords::new(Family::Gfx103);
         let refused = registers.set_field(absent, 1).unwrap_err();
         assert!(refused.to_string().contains("SPI_PS_IN_CONTROL.ABSENT"), "{refused}");

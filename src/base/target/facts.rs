@@ -66,6 +66,14 @@ pub struct FamilyFacts {
     pub export_priority: bool,
     /// How parameters get to fragment waves.
     pub parameters: ParameterPath,
+    /// Parameters have to be in the attribute ring before the positions are exported (Mesa: `has_attr_ring_wait_bug`).
+    pub parameters_first: bool,
+    /// VGPRs of a wave of primitive shaders.
+    pub primitive_entry: PrimitiveEntry,
+    /// Bits of an index in an exported primitive; a bit for an edge follows it.
+    pub primitive_index_bits: u32,
+    /// A compute wave has the ids of its workgroup in `ttmp9` and `ttmp7` (LLVM: `FeatureArchitectedSGPRs`), not in SGPRs.
+    pub workgroup_ids_apart: bool,
     /// Bytes of an element of a swizzled buffer, by the two highest bits of a descriptor's second dword; 0 if it is not
     /// swizzled. gfx10 has one bit (LLVM: `SWIZZLE_ENABLE`; Mesa's register data base).
     pub swizzled_elements: [u8; 4],
@@ -73,6 +81,36 @@ pub struct FamilyFacts {
     pub plain_offsets: bool,
     /// Layouts of typed buffer access.
     pub buffer_layouts: &'static [BufferLayout],
+}
+
+/// The VGPRs with which a wave of primitive shaders begins. What is exported of a primitive is in v0; the hardware sets registers
+/// up to the one that the `VGPR_COMP_CNT` fields name, counted from v0 for those of a primitive, and from the vertex id for
+/// those of a vertex (PAL; Mesa, `ac_shader_args`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrimitiveEntry {
+    /// The primitive's id.
+    pub primitive_id: u8,
+    /// The vertex id.
+    pub vertex_id: u8,
+    /// The instance id.
+    pub instance_id: u8,
+}
+
+impl PrimitiveEntry {
+    /// The first register above those of the hardware.
+    pub const fn end(self) -> u32 {
+        self.instance_id as u32 + 1
+    }
+
+    /// `GS_VGPR_COMP_CNT` with the primitive id.
+    pub const fn primitive_id_count(self) -> u32 {
+        self.primitive_id as u32
+    }
+
+    /// `ES_VGPR_COMP_CNT` with the instance id.
+    pub const fn instance_id_count(self) -> u32 {
+        (self.instance_id - self.vertex_id) as u32
+    }
 }
 
 /// How a lane reaches its scratch memory.
@@ -197,6 +235,10 @@ const GFX103: FamilyFacts = FamilyFacts {
     plain_dual_source: true,
     export_priority: false,
     parameters: ParameterPath::Exports,
+    parameters_first: false,
+    primitive_entry: PrimitiveEntry { primitive_id: 2, vertex_id: 5, instance_id: 8 },
+    primitive_index_bits: 9,
+    workgroup_ids_apart: false,
     swizzled_elements: [0, 0, 4, 4],
     plain_offsets: false,
     buffer_layouts: GFX10_BUFFER_LAYOUTS,
@@ -222,6 +264,7 @@ const GFX11: FamilyFacts = FamilyFacts {
     null_exports: false,
     plain_dual_source: false,
     parameters: ParameterPath::Ring,
+    parameters_first: true,
     swizzled_elements: [0, 4, 8, 16],
     buffer_layouts: GFX11_BUFFER_LAYOUTS,
     ..GFX103
@@ -236,7 +279,16 @@ const fn large(facts: FamilyFacts) -> FamilyFacts {
 }
 
 const GFX11_LARGE: FamilyFacts = large(GFX11);
-const GFX12: FamilyFacts = FamilyFacts { least_user_sgprs: 0, plain_offsets: true, ..large(GFX11) };
+/// What PAL, LLVM and Mesa have for gfx12.
+const GFX12: FamilyFacts = FamilyFacts {
+    least_user_sgprs: 0,
+    parameters_first: false,
+    primitive_entry: PrimitiveEntry { primitive_id: 1, vertex_id: 3, instance_id: 4 },
+    primitive_index_bits: 8,
+    workgroup_ids_apart: true,
+    plain_offsets: true,
+    ..large(GFX11)
+};
 const GFX115_LARGE: FamilyFacts = large(GFX115);
 
 impl InstructionSet {

@@ -7,7 +7,7 @@ mod shape;
 mod stage;
 mod wave;
 
-pub use facts::{BufferLayout, FamilyFacts, ParameterPath, ScratchAccess};
+pub use facts::{BufferLayout, FamilyFacts, ParameterPath, PrimitiveEntry, ScratchAccess};
 pub use family::{Family, InstructionSet};
 pub use shape::{MOST_HARDWARE_STAGES, PipelineShape, ShapeStage};
 pub use stage::{HardwareStage, Stage, StageSet};

@@ -84,6 +84,9 @@ impl<'c> Cx<'_, 'c> {
                 let high = self.address_high.ok_or_else(|| Error::bug("the code's address was not taken"))?;
                 Some(high.into())
             }
+            Op::Target(AmdOp::WorkgroupIds(_)) => {
+                return Err(Error::unsupported("LLVM", "workgroup ids in registers apart"));
+            }
             Op::Target(AmdOp::Interp { attr, channel }) => Some(self.interp(*attr, *channel, args)?),
             Op::Target(AmdOp::InterpMov { attr, channel, vertex }) => {
                 Some(self.interp_mov(*attr, *channel, *vertex, args)?)

@@ -28,9 +28,9 @@ pub fn fetched(gpu: Gpu, facts: &EntryFacts) -> RegisterSet {
 /// The registers that the epilog of a function reads as the hardware left them.
 pub fn kept(function: &MachineFunction) -> RegSet {
     let mut set = RegSet::default();
-    let kept = KeptRegisters::of(function.isa.facts().parameters, function.stage);
+    let kept = KeptRegisters::of(function.isa.facts(), function.stage);
     kept.sgprs.iter().for_each(|n| set.insert(PhysReg::sgpr(*n as u16)));
-    kept.vgprs.iter().for_each(|n| set.insert(PhysReg::vgpr(u16::from(*n))));
+    kept.vgprs.into_iter().flatten().for_each(|n| set.insert(PhysReg::vgpr(n.into())));
     set
 }
 

@@ -84,7 +84,7 @@ fn place(
     let (moves, known) = match inst.op {
         // Constants and undefined values are operands already.
         Op::Const(_) | Op::Undef => (false, true),
-        Op::Reloc(_) | Op::Target(AmdOp::AddressHigh) => (true, true),
+        Op::Reloc(_) | Op::Target(AmdOp::AddressHigh | AmdOp::WorkgroupIds(_)) => (true, true),
         Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast => (true, all_fixed()),
         Op::Target(AmdOp::TableLoad { .. }) => (all_fixed(), false),
         Op::Descriptor { .. } | Op::PushConstant { .. } => (all_fixed(), false),

@@ -137,6 +137,7 @@ pub(super) const fn systems_of(stage: Stage, gpu: Gpu) -> &'static [System] {
             S::SampleCoverage,
             S::FixedXy,
         ],
+        Stage::Compute if gpu.facts().workgroup_ids_apart => &[S::LocalIds],
         Stage::Compute if gpu.facts().packed_local_ids => {
             &[S::WorkgroupX, S::WorkgroupY, S::WorkgroupZ, S::GroupSize, S::LocalIds]
         }

@@ -12,7 +12,7 @@ use super::lower_descriptors::reloc;
 use super::prelude::Prelude;
 use dovetail_base::error::{Error, Result};
 use dovetail_ir::rewrite::{Rewrite, rewrite};
-use dovetail_ir::{Access, Align, AluOp, AmdOp, BufferKind, Builder, BuiltIn, LaneOp, Modes, Op, Shader, Type, Value};
+use dovetail_ir::{Access, Align, AluOp, AmdOp, WorkgroupWord, BufferKind, Builder, BuiltIn, LaneOp, Modes, Op, Shader, Type, Value};
 use dovetail_metadata::interface::{StageKind, UserData};
 use dovetail_reloc::symbol::LinkSymbol;
 
@@ -126,7 +126,11 @@ impl BuiltInReader<'_, '_> {
             }
 
             B::WorkgroupId => {
-                self.entry.system([System::WorkgroupX, System::WorkgroupY, System::WorkgroupZ][n.min(2)])?
+                let ids = [System::WorkgroupX, System::WorkgroupY, System::WorkgroupZ];
+                match ids.get(n).and_then(|id| self.entry.find_system(*id)) {
+                    Some(id) => id,
+                    None => self.workgroup_id(n),
+                }
             }
             B::NumWorkgroups => {
                 let low = self.entry.user(UserData::WorkgroupCountLow)?;
@@ -165,6 +169,23 @@ impl BuiltInReader<'_, '_> {
                 ));
             }
         }))
+    }
+
+    /// A workgroup's id along an axis, from the words that have all three.
+    fn workgroup_id(&mut self, n: usize) -> Value {
+        let word = if n == 0 { WorkgroupWord::X } else { WorkgroupWord::Yz };
+        let ids = self.b.value(Op::Target(AmdOp::WorkgroupIds(word)), &[], Type::B32);
+        match n {
+            0 => ids,
+            1 => {
+                let low = self.b.c32(0xffff);
+                self.b.alu(AluOp::IAnd, &[ids, low])
+            }
+            _ => {
+                let high = self.b.c32(16);
+                self.b.alu(AluOp::LShr, &[ids, high])
+            }
+        }
     }
 
     fn sum(&mut self, id: System, base: UserData) -> Result<Value> {

@@ -99,7 +99,7 @@ pub fn execute(
     let four = matches!(op, ImageOperation::Samples | ImageOperation::Sample(Form { gives: Gives::Four, .. }));
     let returns = match op {
         ImageOperation::Store { .. } => false,
-        ImageOperation::Atomic { .. } => fields.cache.glc,
+        ImageOperation::Atomic { .. } => fields.cache.returns(),
         _ => true,
     };
     if returns {

@@ -157,7 +157,7 @@ impl Encoder<'_> {
             Scalar::Sgpr(s) => u16::from(s.number()) + u16::from(count) <= u16::from(super::Sgpr::COUNT),
             Scalar::Null => true,
             Scalar::VccLo | Scalar::ExecLo => count <= 2,
-            Scalar::VccHi | Scalar::M0 | Scalar::ExecHi => count <= 1,
+            Scalar::VccHi | Scalar::M0 | Scalar::ExecHi | Scalar::WorkgroupX | Scalar::WorkgroupYz => count <= 1,
         };
         let aligned = first == Scalar::Null || first.index().is_multiple_of(count.clamp(1, 4).next_power_of_two());
         ensure(fits && aligned, || format!("{what}: no group of {count} registers begins at {first}"))?;

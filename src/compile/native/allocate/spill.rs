@@ -259,7 +259,7 @@ impl Rewrite<'_> {
     /// counts the bytes of all lanes.
     fn address(&mut self, offset: u32) -> (SmallVec<[Operand; 4]>, Extra) {
         let most = self.f.isa.limits.buffer_offset;
-        let (far, offset) = (offset & !most, (offset & most) as u16);
+        let (far, offset) = (offset & !most, offset & most);
         // Scratch memory of a size that overflows here is refused.
         let far = far.wrapping_mul(self.f.isa.facts().scratch.scalar_unit(self.f.wave));
         let scalar = if far == 0 {

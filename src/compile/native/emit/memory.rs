@@ -98,6 +98,10 @@ pub(super) fn ds(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut O
 pub(super) fn flat(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut Operands<'_>) -> Result<Instruction> {
     let Extra::Flat { offset, saddr, cache } = inst.extra else { return Err(wrong_extra(inst)) };
     let none = Vgpr(0);
+    if entry.is(Traits::INVALIDATES) {
+        let f = FlatFields { dst: none, addr: none, data: none, saddr: None, no_vaddr: false, offset, lds: false, cache };
+        return Ok(Instruction { entry, fields: Fields::Flat(f) });
+    }
     let no_vaddr = saddr && entry.format == Format::Scratch;
     let mut f = FlatFields { dst: none, addr: none, data: none, saddr: None, no_vaddr, offset, lds: false, cache };
     if returns(entry, cache) {
@@ -149,13 +153,21 @@ pub(super) fn buffer(
         f.vaddr = operands.vgpr()?;
     }
     f.resource = operands.scalar()?;
-    f.soffset = operands.source(OperandKind::B32, SCALAR_OFFSET)?;
+    f.soffset = match operands.source(OperandKind::B32, SCALAR_OFFSET)? {
+        Src::Int(0) => function.isa.no_offset(),
+        other => other,
+    };
     f.data = data(entry, result, operands)?;
     scratch::access(function, entry.op, f)
 }
 
 /// MIMG.
-pub(super) fn image(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut Operands<'_>) -> Result<Instruction> {
+pub(super) fn image(
+    function: &MachineFunction,
+    entry: &'static OpcodeRow,
+    inst: &MachineInst,
+    operands: &mut Operands<'_>,
+) -> Result<Instruction> {
     let Extra::Image { dim, dmask, unorm, tfe, d16, nsa, cache } = inst.extra else {
         return Err(wrong_extra(inst));
     };
@@ -177,12 +189,17 @@ pub(super) fn image(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mu
         cache,
     };
     let result = if returns(entry, cache) { Some(operands.def_vgpr()?) } else { None };
-    let mut addresses = [Vgpr(0); Addresses::MOST];
-    let count = if nsa { usize::from(f.address_registers(entry)).min(addresses.len()) } else { 1 };
-    for address in addresses.iter_mut().take(count) {
+    let mut addresses = [(Vgpr(0), 1); Addresses::MOST];
+    let all = f.address_registers(entry);
+    let most = function.isa.image_addresses(entry).min(addresses.len());
+    let count = if nsa { usize::from(all).min(most) } else { 1 };
+    for (address, _) in addresses.iter_mut().take(count) {
         *address = operands.vgpr()?;
     }
-    f.addresses = Addresses::new(&addresses[..count]);
+    if let Some((_, last)) = addresses.get_mut(most - 1).filter(|_| nsa) {
+        *last = all.saturating_sub(most as u8 - 1).max(1);
+    }
+    f.addresses = Addresses::grouped(&addresses[..count]);
     f.resource = operands.scalar()?;
     if entry.is(Traits::SAMPLES) {
         f.sampler = operands.scalar()?;
@@ -224,5 +241,5 @@ fn takes_data(entry: &OpcodeRow) -> bool {
 }
 
 fn returns(entry: &OpcodeRow, cache: CachePolicy) -> bool {
-    if entry.is(Traits::ATOMIC) { cache.glc } else { !entry.is(Traits::STORES) }
+    if entry.is(Traits::ATOMIC) { cache.returns() } else { !entry.is(Traits::STORES) }
 }

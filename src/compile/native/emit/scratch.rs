@@ -35,11 +35,11 @@ pub(super) fn access(function: &MachineFunction, op: Op, f: BufferFields) -> Res
     let row = BY_BASE.iter().find(|(by_descriptor, _)| *by_descriptor == op);
     let (_, op) = row.ok_or_else(|| Error::bug(format!("no access to scratch memory: {}", isa.row(op).mnemonic)))?;
     let saddr = match f.soffset {
-        Src::Int(0) => None,
+        Src::Int(0) | Src::Scalar(Scalar::Null) => None,
         Src::Scalar(register @ Scalar::Sgpr(_)) => Some(register),
         other => return Err(Error::bug(format!("an offset of scratch memory: {other:?}"))),
     };
-    let offset = i32::from(f.offset);
+    let offset = f.offset.cast_signed();
     let (dst, addr, data) = (f.data, f.vaddr, f.data);
     let fields = FlatFields { dst, addr, data, saddr, no_vaddr: !f.offen, offset, lds: false, cache: f.cache };
     Ok(Instruction::new(isa, *op, Fields::Flat(fields)))

@@ -59,7 +59,7 @@ fn instruction(function: &MachineFunction, op: Op, inst: &MachineInst) -> Result
         Format::Ds => memory::ds(entry, inst, &mut operands),
         Format::Flat | Format::Global | Format::Scratch => memory::flat(entry, inst, &mut operands),
         Format::Mubuf | Format::Mtbuf => memory::buffer(function, entry, inst, &mut operands),
-        Format::Mimg => memory::image(entry, inst, &mut operands),
+        Format::Mimg | Format::Vsample => memory::image(function, entry, inst, &mut operands),
         Format::Exp => memory::export(entry, inst, &mut operands),
         Format::Vintrp => arithmetic::interp(entry, inst, &mut operands),
         Format::Ldsdir => arithmetic::parameter_load(function.isa, inst, &mut operands),

@@ -105,7 +105,7 @@ pub enum Extra {
     /// MUBUF, MTBUF.
     Buffer {
         /// Constant offset.
-        offset: u16,
+        offset: u32,
         /// The address has an index.
         idxen: bool,
         /// The address has an offset.

@@ -33,6 +33,10 @@ impl PhysReg {
     pub const VCC: Self = Self(106);
     /// High half of VCC.
     pub const VCC_HI: Self = Self(107);
+    /// Workgroup ids along y and z, 16 bits each, and along x, where they are in no SGPR.
+    pub const WORKGROUP_YZ: Self = Self(115);
+    /// See [`Self::WORKGROUP_YZ`].
+    pub const WORKGROUP_X: Self = Self(117);
     /// Memory and message operand.
     pub const M0: Self = Self(124);
     /// Reads zero, ignores writes.

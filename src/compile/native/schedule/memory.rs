@@ -106,7 +106,7 @@ fn is_coherent(inst: &MachineInst) -> bool {
         Extra::Flat { cache, .. }
         | Extra::Buffer { cache, .. }
         | Extra::SparseTexel { cache }
-        | Extra::Image { cache, .. } => cache.glc,
+        | Extra::Image { cache, .. } => cache.returns(),
         _ => false,
     }
 }

@@ -39,8 +39,19 @@ impl Selector<'_> {
             (MimgOp::GetLod, MimgDim::D2Array) => MimgDim::D2,
             (_, dim) => dim,
         };
-        let nsa = address.len() > 1 && address.len() <= self.f.isa.limits.image_addresses;
-        let mut uses = if nsa { self.vectors_apart(&address) } else { self.vector_run(&address) };
+        let (most, only) = self.f.isa.separate_addresses(sampling);
+        let nsa = only || address.len() > 1 && address.len() <= most;
+        let mut uses = match nsa {
+            // The last one that has a place of its own begins a run with the rest.
+            true if address.len() > most => {
+                let (apart, run) = address.split_at(most - 1);
+                let mut uses = self.vectors_apart(apart);
+                uses.extend(self.vector_run(run));
+                uses
+            }
+            true => self.vectors_apart(&address),
+            false => self.vector_run(&address),
+        };
         uses.extend(image);
         uses.extend(sampler.into_iter().flatten());
         let extra = |cache: CachePolicy, dmask: u8| Extra::Image {
@@ -166,7 +177,7 @@ impl Selector<'_> {
 
     pub(super) fn typed_load(&mut self, format: u8, offset: u32, args: &[Value], result: Value) -> Result<()> {
         let (offset, scalar) =
-            match u16::try_from(offset).ok().filter(|n| u32::from(*n) <= self.isa.limits.buffer_offset) {
+            match Some(offset).filter(|n| *n <= self.isa.limits.buffer_offset) {
                 Some(small) => (small, Operand::constant(0)),
                 None => (0, Operand::val(self.scalar_register(OperandValue::Const(offset)))),
             };

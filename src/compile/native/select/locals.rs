@@ -40,7 +40,7 @@ impl Selector<'_> {
     }
 
     fn local_extra(offset: u32, offen: bool) -> Extra {
-        Extra::Buffer { offset: offset as u16, idxen: false, offen, format: None, cache: CachePolicy::default() }
+        Extra::Buffer { offset, idxen: false, offen, format: None, cache: CachePolicy::default() }
     }
 
     fn local_uses(register: Option<Operand>) -> Operands {

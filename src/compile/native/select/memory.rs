@@ -9,7 +9,7 @@ use dovetail_ir::{
     Access, Align, AmdOp, AtomicOp, BufferKind, ConstTableId, FenceOrder, Inst, MemoryClasses, Op as IrOp, Scope, Value,
 };
 use dovetail_isa::instruction::{CachePolicy, Fields, ScalarFields};
-use dovetail_isa::{ASKS_REAL_TIME, CacheAccess, CacheScope, Counter, Op, SHADER_CYCLES, WaitCounts};
+use dovetail_isa::{ASKS_REAL_TIME, CacheAccess, CacheReach, CacheScope, Counter, Op, SHADER_CYCLES, WaitCounts};
 use smallvec::SmallVec;
 
 /// All bits of [`SHADER_CYCLES`], as `s_getreg_b32` names them. Mesa reads these.
@@ -59,7 +59,14 @@ impl Selector<'_> {
             IrOp::GlobalAtomic { op, access } => self.global_atomic(op, access, args, None),
             IrOp::Target(AmdOp::TexelAtomic { op, access }) => self.texel_atomic(op, access, args, None),
             IrOp::Barrier { exec: Scope::Workgroup, .. } => {
-                self.isa(Op::SBarrier, &[], &[], Extra::Imm(0));
+                if self.isa.has(Op::SBarrier) {
+                    self.isa(Op::SBarrier, &[], &[], Extra::Imm(0));
+                } else {
+                    // The workgroup's own barrier has the number -1.
+                    let own = Operand::one(OperandValue::Const(u32::MAX));
+                    self.isa(Op::SBarrierSignal, &[], &[own], Extra::None);
+                    self.isa(Op::SBarrierWait, &[], &[], Extra::Imm(u16::MAX));
+                }
                 Ok(())
             }
             IrOp::Barrier { .. } => {
@@ -156,7 +163,7 @@ impl Selector<'_> {
 
     /// The offset of a buffer access: a register if needed, and the constant part. The hardware checks the sum against
     /// the buffer's size, so a part may be in the instruction only if the sum does not wrap.
-    fn buffer_offset(&mut self, v: Value) -> Result<(Operands, u16, bool)> {
+    fn buffer_offset(&mut self, v: Value) -> Result<(Operands, u32, bool)> {
         let (base, offset) = self.base_and_offset(v)?;
         let most = self.isa.limits.buffer_offset;
         let (base, offset) = match base {
@@ -164,7 +171,6 @@ impl Selector<'_> {
             _ if offset <= most => (base, offset),
             _ => (self.word(v)?, 0),
         };
-        let offset = offset as u16;
         if base == OperandValue::Const(0) {
             return Ok((Operands::new(), offset, false));
         }
@@ -459,7 +465,8 @@ impl Selector<'_> {
     }
 
     pub(super) fn store_cache(&self, access: Access) -> CachePolicy {
-        self.isa.cache_policy(CacheAccess::Store, CacheScope::Device, access.nontemporal)
+        let scope = if access.coherent || access.volatile { CacheScope::Device } else { CacheScope::Wave };
+        self.isa.cache_policy(CacheAccess::Store, scope, access.nontemporal)
     }
 
     pub(super) fn atomic_cache(&self, access: Access, returns: bool) -> CachePolicy {
@@ -475,13 +482,20 @@ impl Selector<'_> {
             return self.pseudo(Pseudo::Fence, &[], &[], Extra::None);
         }
         let memory = classes.buffer || classes.image;
-        let scalar = WaitCounts::all(Counter::Scalar);
-        let both = scalar.at_most(Counter::Vector, 0).at_most(Counter::Store, 0);
+        let scalar = WaitCounts::all(Counter::Scalar).at_most(Counter::Lds, 0);
+        let both = [Counter::Vector, Counter::Sample, Counter::Ray, Counter::Store];
+        let both = both.into_iter().fold(scalar, |all, counter| all.at_most(counter, 0));
         self.wait(if memory { both } else { scalar });
         if !memory {
             return;
         }
-        if matches!(order, FenceOrder::Acquire | FenceOrder::AcqRel) {
+        if !matches!(order, FenceOrder::Acquire | FenceOrder::AcqRel) {
+            return;
+        }
+        if self.isa.has(Op::GlobalInv) {
+            let extra = Extra::Flat { offset: 0, saddr: false, cache: self.isa.invalidation(reach(scope)) };
+            self.isa(Op::GlobalInv, &[], &[], extra);
+        } else {
             self.isa(Op::BufferGl0Inv, &[], &[], Extra::None);
             if matches!(scope, Scope::Device | Scope::System) {
                 self.isa(Op::BufferGl1Inv, &[], &[], Extra::None);
@@ -514,6 +528,14 @@ impl Selector<'_> {
             self.set(result, &[OperandValue::Val(low), OperandValue::Const(0)]);
         }
         Ok(())
+    }
+}
+
+/// Whose stores an invalidation is to show.
+fn reach(scope: Scope) -> CacheReach {
+    match scope {
+        Scope::Invocation | Scope::Subgroup | Scope::Workgroup => CacheReach::Workgroup,
+        Scope::Device | Scope::System => CacheReach::Device,
     }
 }
 

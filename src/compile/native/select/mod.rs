@@ -29,8 +29,8 @@ mod wide;
 use super::layout::BlockLayout;
 use super::mir::sources::PLAIN;
 use super::mir::{
-    BlockId, Edge, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, Pseudo,
-    RegisterClass, Term, Val,
+    BlockId, Edge, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg,
+    Pseudo, RegisterClass, Term, Val,
 };
 use super::plan::{Landing, MaskId, Plan, WavePaths};
 use bools::Bool;
@@ -40,7 +40,7 @@ use dovetail_base::workspace::{Kept, List, filled};
 use dovetail_ir as ir;
 use dovetail_ir::cfg::Cfg;
 use dovetail_ir::uniform::Uniformity;
-use dovetail_ir::{AmdOp, ConstTableId, InstId, Op as IrOp, Shader, Value};
+use dovetail_ir::{AmdOp, ConstTableId, InstId, Op as IrOp, Shader, Value, WorkgroupWord};
 use dovetail_isa::Isa;
 use dovetail_isa::Op;
 use dovetail_metadata::interface::StageInterface;
@@ -350,6 +350,15 @@ impl Selector<'_> {
                     }
                 };
                 self.set(result, &[OperandValue::Val(high)]);
+            }
+            IrOp::Target(AmdOp::WorkgroupIds(word)) => {
+                let from = match word {
+                    WorkgroupWord::X => PhysReg::WORKGROUP_X,
+                    WorkgroupWord::Yz => PhysReg::WORKGROUP_YZ,
+                };
+                let val = self.scalars(1)[0];
+                self.isa(Op::SMovB32, &[Operand::val(val)], &[Operand::one(OperandValue::Fixed(from))], Extra::None);
+                self.set(result, &[OperandValue::Val(val)]);
             }
             IrOp::Opaque => self.made[result.index()] = self.made[args[0].index()],
             IrOp::Alu(op, flags) => self.alu(*op, *flags, inst, result)?,

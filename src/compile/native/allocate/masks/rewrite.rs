@@ -153,7 +153,7 @@ impl<'a> Rewrite<'a> {
         let saved: SmallVec<[Operand; 2]> = run_of(saved.into_iter()).collect();
         self.insert(mov, &saved, &exec, false);
         self.insert(mov, &exec, &[Operand::constant(1)], false);
-        let offset = (offset & most) as u16;
+        let offset = offset & most;
         let extra = Extra::Buffer { offset, idxen: false, offen: false, format: None, cache: CachePolicy::default() };
         let (window, scratch) = (Operand::fixed(self.window), Operand::fixed(PhysReg::SCRATCH));
         let inst = MachineInst { extra, ..inserted(Opcode::Isa(op), false) };
