@@ -120,6 +120,12 @@
 // The same for gfx1153.
 #define DVT_TARGET_GFX1153 88
 
+// The same for gfx1200.
+#define DVT_TARGET_GFX1200 72
+
+// The same for gfx1201.
+#define DVT_TARGET_GFX1201 78
+
 // `root`, `offset`, `push_constant_root`: the library chooses, by the rules in docs/state.md.
 #define DVT_AUTO 4294967295
 

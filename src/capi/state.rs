@@ -213,6 +213,8 @@ mod tests {
             DVT_TARGET_GFX1151,
             DVT_TARGET_GFX1152,
             DVT_TARGET_GFX1153,
+            DVT_TARGET_GFX1200,
+            DVT_TARGET_GFX1201,
         ];
         assert!(Gpu::all().map(Gpu::elf_flags).eq(numbers));
     }

@@ -76,6 +76,10 @@ pub const DVT_TARGET_GFX1151: u32 = 0x4a;
 pub const DVT_TARGET_GFX1152: u32 = 0x55;
 /// The same for gfx1153.
 pub const DVT_TARGET_GFX1153: u32 = 0x58;
+/// The same for gfx1200.
+pub const DVT_TARGET_GFX1200: u32 = 0x48;
+/// The same for gfx1201.
+pub const DVT_TARGET_GFX1201: u32 = 0x4e;
 
 /// `root`, `offset`, `push_constant_root`: the library chooses, by the rules in docs/state.md.
 pub const DVT_AUTO: u32 = 0xffff_ffff;

@@ -9,8 +9,8 @@ use dovetail_base::error::{Error, Result};
 use dovetail_base::target::WaveSize;
 use dovetail_isa::instruction::Fields;
 use dovetail_isa::{
-    CountedAccess, Counter, Instruction, Isa, Latency, RegisterSet, Traits, VectorPath, WaitCounts, WaitLayout, disassemble,
-    is_padding, loop_weight,
+    CountedAccess, Counter, Instruction, Isa, Latency, RegisterSet, Traits, VectorPath, WaitCounts, WaitLayout,
+    disassemble, is_padding, loop_weight,
 };
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection};

@@ -42,6 +42,7 @@ mod mask_op;
 mod masks;
 mod meet;
 mod names;
+mod pairs;
 mod priority;
 mod register_hazards;
 mod report;

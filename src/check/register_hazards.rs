@@ -32,6 +32,7 @@ pub(super) fn check(graph: &Graph, wave: WaveSize, reporter: &mut Reporter<'_>) 
             }
             Hazard::LdsDirectAfterVector => found.extend(lds_direct::after_vector(graph)),
             Hazard::LdsDirectAfterMemory => found.extend(lds_direct::after_memory(graph)),
+            Hazard::PairWrite => super::pairs::check(graph, &mut found),
             Hazard::MaskWrite => forwards(graph, Masks::new(wave), |masks, step| {
                 found.extend(masks.read_too_early(step).map(|at| (step.at, at)));
             }),

@@ -3,16 +3,14 @@
 use super::fixed_function::Export;
 use super::wave::{LANES, Wave};
 use dovetail_base::error::{Error, Result};
-use dovetail_base::target::ParameterPath;
 use dovetail_isa::instruction::ExportFields;
 use dovetail_isa::{Counter, ExpTarget};
 
 /// Executes one export.
 pub fn execute(fields: &ExportFields, wave: &mut Wave) -> Result<()> {
-    // From the last position on, fragment waves may read the attributes.
+    // Where the hardware does not wait for the attributes, fragment waves may read them from the last position on.
     let target = ExpTarget::from_number(fields.target);
-    let by_memory = wave.isa.facts().parameters == ParameterPath::Ring;
-    if by_memory && fields.done && matches!(target, Some(ExpTarget::Pos(_))) {
+    if wave.isa.facts().parameters_first && fields.done && matches!(target, Some(ExpTarget::Pos(_))) {
         let mut open = wave.waits.outstanding().filter(|(counter, _)| *counter == Counter::Store);
         if let Some((_, store)) = open.next() {
             let what = format!("exports the last position, and {} at {:#x} is outstanding", store.mnemonic, store.at);

@@ -128,8 +128,11 @@ impl Step {
     }
 }
 
-/// Both halves of a dual instruction.
+/// Both halves of a dual instruction; `None` also for those that the GPU does not execute together.
 fn dual(isa: &'static Isa, inst: &Instruction, fields: &DualFields) -> Option<Box<[(valu::Valu, Instruction); 2]>> {
+    if !isa.limits.first_half_overwrites && fields.first_overwrites_second(inst.entry) {
+        return None;
+    }
     let [first, second] = fields.halves(inst.entry).map(|half| {
         let alone = half.alone(isa)?;
         let Fields::Vector(fields) = &alone.fields else { return None };

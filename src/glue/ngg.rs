@@ -158,8 +158,7 @@ impl Prologue<'_> {
             self.out.smov(to, kept);
         }
         let VertexEntry { vertex_id, instance_id, .. } = VertexEntry::of_primitives(self.out.isa.facts());
-        let moves =
-            [(true, TO_VERTEX_ID, vertex_id.into()), (self.key.instance, TO_INSTANCE_ID, instance_id.into())];
+        let moves = [(true, TO_VERTEX_ID, vertex_id.into()), (self.key.instance, TO_INSTANCE_ID, instance_id.into())];
         for (_, to, from) in moves.into_iter().filter(|(wanted, ..)| *wanted) {
             let (to, from) = (self.out.vgpr(to)?, self.out.vgpr(from)?);
             self.out.mov(to, from);

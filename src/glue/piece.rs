@@ -4,7 +4,10 @@ use dovetail_base::error::{Error, Result};
 use dovetail_base::target::WaveSize;
 use dovetail_isa as isa;
 use dovetail_isa::export_priority::{ExportRuns, Next};
-use dovetail_isa::{Counter, HazardState, HazardWatch, Instruction, Isa, Op, Scalar, Sgpr, Src, Vgpr, WaitCounts};
+use dovetail_isa::{
+    Counter, HazardState, HazardWatch, Instruction, Isa, Op, RegisterHazard, RegisterWatch, Scalar, Sgpr, Src, Vgpr,
+    WaitCounts,
+};
 use serde::{Deserialize, Deserializer, Serialize};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -56,6 +59,19 @@ pub(super) struct Skip {
     end: usize,
     /// What it takes to its target.
     open: HazardState,
+    registers: Option<Box<RegisterWatch>>,
+}
+
+/// What glue has to look for in scalar registers: any may have been read by vector arithmetic before. Nothing else of what
+/// depends on registers can happen in it.
+fn watch_of_scalars(isa: &'static Isa) -> Option<Box<RegisterWatch>> {
+    if !isa.register_hazards.contains(&RegisterHazard::PairWrite) {
+        return None;
+    }
+    // Glue uses no lane masks, the only operands that depend on the wave size.
+    let mut watch = RegisterWatch::new(isa, WaveSize::W64)?;
+    watch.follows_code();
+    Some(Box::new(watch))
 }
 
 /// Records the instructions of a piece.
@@ -63,6 +79,8 @@ pub(super) struct Recorder {
     pub(super) isa: &'static Isa,
     dwords: Vec<u32>,
     hazards: HazardWatch,
+    /// Of scalar registers, for GPUs where those of vector arithmetic depend on what comes before.
+    registers: Option<Box<RegisterWatch>>,
     /// For GPUs where exports need it.
     exports: Option<ExportRuns>,
     /// Why the first instruction without an encoding has none.
@@ -79,6 +97,7 @@ impl Recorder {
             isa,
             dwords: Vec::with_capacity(DWORDS),
             hazards,
+            registers: watch_of_scalars(isa),
             exports: ExportRuns::new(isa),
             failed: None,
             sgprs: 0,
@@ -87,7 +106,7 @@ impl Recorder {
     }
 
     pub(super) fn push(&mut self, inst: Instruction) {
-        let Self { isa, dwords, hazards, exports, failed, .. } = self;
+        let Self { isa, dwords, hazards, registers, exports, failed, .. } = self;
         let mut write = |inst: &Instruction| {
             let encoded = isa::encode(isa, WaveSize::W64, inst, dwords);
             *failed = failed.take().or(encoded.err());
@@ -96,6 +115,10 @@ impl Recorder {
             exports.pass(Next::Instruction(&inst), &mut |between| write(&between));
         }
         hazards.pass(&inst, &mut |remedy| write(&remedy));
+        let mut inst = inst;
+        if let Some(registers) = registers {
+            registers.pass(&mut inst, &mut |remedy| write(&remedy));
+        }
         write(&inst);
     }
 
@@ -142,13 +165,16 @@ impl Recorder {
     /// Begins a branch, to where [`Self::land`] is called.
     pub(super) fn branch(&mut self, op: Op) -> Skip {
         self.push(Instruction::program(self.isa, op, 0));
-        Skip { op, end: self.dwords.len(), open: self.hazards.state }
+        Skip { op, end: self.dwords.len(), open: self.hazards.state, registers: self.registers.clone() }
     }
 
     /// The target of a branch is here.
     pub(super) fn land(&mut self, skip: Skip) -> Result<()> {
-        let Skip { op, end, open } = skip;
+        let Skip { op, end, open, registers } = skip;
         self.hazards.state.join(&open);
+        if let (Some(own), Some(other)) = (&mut self.registers, registers) {
+            own.join(&other);
+        }
         let distance = u16::try_from(self.dwords.len().saturating_sub(end)).map_err(|_| Error::bug("a long branch"))?;
         let mut word = Vec::with_capacity(1);
         isa::encode(self.isa, WaveSize::W64, &Instruction::program(self.isa, op, distance), &mut word)?;
@@ -174,6 +200,9 @@ impl Recorder {
             Attach::Before => {
                 let mut open = SmallVec::<[Instruction; 4]>::new();
                 self.hazards.settle(&mut |remedy| open.push(remedy));
+                if let Some(registers) = &mut self.registers {
+                    registers.settle(&mut |remedy| open.push(remedy));
+                }
                 open.into_iter().for_each(|inst| self.push(inst));
             }
             Attach::After | Attach::Alone => {}

@@ -79,6 +79,9 @@ impl Instruction {
         if a.constant.zip(b.constant).is_some_and(|(a, b)| a != b) {
             return Err(Error::bug("two constants in a dual instruction"));
         }
+        if !isa.limits.first_half_overwrites && fields.first_overwrites_second(a.entry) {
+            return Err(Error::bug("the first half overwrites what the second one reads"));
+        }
         match fields.conflict(a.entry) {
             Some(why) => Err(Error::bug(why)),
             None => Ok(Self { entry: a.entry, fields: Fields::Dual(fields) }),

@@ -403,7 +403,8 @@ impl Collector {
         self.read_exec();
         let path = match () {
             () if self.is(Traits::EITHER_PATH) => VectorPath::Either,
-            () if self.is(Traits::SAMPLES) => VectorPath::Sampler,
+            // Where images with a sampler have a format of their own, all of that format.
+            () if self.is(Traits::SAMPLES) || self.entry.format == Format::Vsample => VectorPath::Sampler,
             () if self.is(Traits::RAY) => VectorPath::Ray,
             () => VectorPath::Plain,
         };

@@ -66,6 +66,9 @@ pub struct IsaLimits {
     pub addresses_in_clauses: bool,
     /// Source 1 of the long form with source 0 from other lanes may be a scalar register.
     pub scalar_beside_lanes: bool,
+    /// The first half of a dual instruction may overwrite what the second one reads (Mesa, `is_vopd_compatible`: not from gfx12
+    /// on).
+    pub first_half_overwrites: bool,
 }
 
 /// What the tables of an instruction set are.
@@ -86,6 +89,8 @@ struct Tables {
     addresses_in_clauses: bool,
     /// [`IsaLimits::scalar_beside_lanes`].
     scalar_beside_lanes: bool,
+    /// [`IsaLimits::first_half_overwrites`].
+    first_half_overwrites: bool,
     /// A distance with which a branch goes astray.
     bad_distance: Option<u16>,
     names: &'static ProgramNames,
@@ -105,6 +110,7 @@ const GFX103_TABLES: Tables = Tables {
     image_addresses: Addresses::MOST,
     addresses_in_clauses: true,
     scalar_beside_lanes: false,
+    first_half_overwrites: true,
     bad_distance: None,
     names: &program_names::GFX10,
 };
@@ -142,6 +148,7 @@ const GFX11_TABLES: Tables = Tables {
     image_addresses: 5,
     addresses_in_clauses: true,
     scalar_beside_lanes: false,
+    first_half_overwrites: true,
     bad_distance: None,
     names: &program_names::GFX11,
 };
@@ -160,6 +167,7 @@ static GFX1200: Isa = Isa::new(Tables {
     hazards: hazards::GFX12,
     register_hazards: hazards::REGISTERS_GFX12,
     scalar_beside_lanes: true,
+    first_half_overwrites: false,
     names: &program_names::GFX12,
     ..GFX11_TABLES
 });
@@ -183,6 +191,7 @@ impl Isa {
             image_addresses,
             addresses_in_clauses,
             scalar_beside_lanes,
+            first_half_overwrites,
             bad_distance,
             names,
         } = of;
@@ -205,6 +214,7 @@ impl Isa {
             image_addresses,
             addresses_in_clauses,
             scalar_beside_lanes,
+            first_half_overwrites,
         };
         Self {
             set,
@@ -268,6 +278,11 @@ impl Isa {
         let entry = self.row(if samples { Op::ImageSample } else { Op::ImageLoad });
         let layout = self.layout.image(entry.format);
         (self.image_addresses(entry), layout.more_addresses[0].width() != 0)
+    }
+
+    /// Whether an image access says that its coordinates are in texels; those without that bit are always so.
+    pub fn says_texels(&self, entry: &OpcodeRow) -> bool {
+        self.layout.image(entry.format).unorm.width() != 0
     }
 
     /// Most addresses of an image access that are named; the last begins a run with the rest.

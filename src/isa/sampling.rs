@@ -34,7 +34,8 @@ impl SamplingTable {
             let row = &rows[n];
             n += 1;
             let other = row.is(Traits::G16) || matches!(row.op, Op::ImageGetLod | Op::ImageGather4h);
-            if row.format as usize != Format::Mimg as usize || !row.is(Traits::SAMPLES) || other {
+            let image = matches!(row.format, Format::Mimg | Format::Vsample);
+            if !image || !row.is(Traits::SAMPLES) || other {
                 continue;
             }
             // The first of equal ones; the later ones are the coarse derivatives.

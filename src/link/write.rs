@@ -172,7 +172,7 @@ impl<'a, 'u> Output<'a, 'u> {
     pub(super) fn arrange(&mut self) -> Result<()> {
         let Contents { target, unit, layout, notes, metadata, .. } = self.contents;
         self.document = write_v2::size(notes);
-        if metadata == MetadataVersion::Named {
+        if metadata.read_by(target) == MetadataVersion::Named {
             let document = self.document_by_name()?;
             (self.document, self.named) = (document.len(), Some(document));
         }

@@ -30,6 +30,15 @@ impl MetadataVersion {
     pub const fn usual(gpu: Gpu) -> Self {
         if gpu.facts().named_metadata { Self::Named } else { Self::Registers }
     }
+
+    /// The version that a file for a GPU has, if this one is asked for: some drivers read one only.
+    #[must_use]
+    pub const fn read_by(self, gpu: Gpu) -> Self {
+        match self {
+            Self::Registers if !gpu.facts().numbered_metadata => Self::Named,
+            Self::Registers | Self::Named => self,
+        }
+    }
 }
 
 /// Major and minor version of this form.

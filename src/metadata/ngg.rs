@@ -45,7 +45,7 @@ pub(super) fn moved(vertex: &RegisterWords) -> Result<RegisterWords> {
     for (register, word) in vertex.iter().filter(|(register, _)| !replaced.contains(register)) {
         out.set(register, word)?;
     }
-    SAME.into_iter().try_for_each(|(from, to)| out.set_field(to, vertex.field(from)))?;
+    SAME.into_iter().try_for_each(|(from, to)| out.set_known_field(to, vertex.field(from)))?;
     Ok(out)
 }
 

@@ -71,7 +71,7 @@ impl RegisterWords {
     ///
     /// # Errors
     /// A bug: the value does not fit.
-    pub(super) fn set_known_field(&mut self, field: Field, value: u32) -> Result<()> {
+    pub fn set_known_field(&mut self, field: Field, value: u32) -> Result<()> {
         if field.exists(self.family) { self.set_field(field, value) } else { Ok(()) }
     }
 

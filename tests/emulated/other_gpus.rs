@@ -22,3 +22,13 @@ fn coverage_cases_agree_on_gfx1102_in_waves_of_64() {
 fn coverage_cases_agree_on_gfx1150_in_waves_of_32() {
     coverage("other_gpus::coverage_cases_agree_on_gfx1150_in_waves_of_32", Gpu::Gfx1150, WaveSize::W32);
 }
+
+#[test]
+fn coverage_cases_agree_on_gfx1200_in_waves_of_32() {
+    coverage("other_gpus::coverage_cases_agree_on_gfx1200_in_waves_of_32", Gpu::Gfx1200, WaveSize::W32);
+}
+
+#[test]
+fn coverage_cases_agree_on_gfx1201_in_waves_of_64() {
+    coverage("other_gpus::coverage_cases_agree_on_gfx1201_in_waves_of_64", Gpu::Gfx1201, WaveSize::W64);
+}

@@ -46,8 +46,17 @@ fn the_picture_is_lavapipes() {
 }
 
 /// GPUs whose code differs: one of each instruction set.
-const DIFFERENT: [Gpu; 8] =
-    [Gpu::Gfx1010, Gpu::Gfx1011, Gpu::Gfx1013, Gpu::Gfx1030, Gpu::Gfx1100, Gpu::Gfx1102, Gpu::Gfx1150, Gpu::Gfx1151];
+const DIFFERENT: [Gpu; 9] = [
+    Gpu::Gfx1010,
+    Gpu::Gfx1011,
+    Gpu::Gfx1013,
+    Gpu::Gfx1030,
+    Gpu::Gfx1100,
+    Gpu::Gfx1102,
+    Gpu::Gfx1150,
+    Gpu::Gfx1151,
+    Gpu::Gfx1200,
+];
 
 #[test]
 fn different_gpus_draw_the_same_picture() {

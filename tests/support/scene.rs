@@ -235,7 +235,7 @@ impl Scene {
         };
         for (arrangement, version, gpus) in [
             (Arrangement::SMALL, MetadataVersion::Registers, &[Gpu::Gfx1100][..]),
-            (Arrangement::LARGE, MetadataVersion::Named, &[Gpu::Gfx1100, Gpu::Gfx1150]),
+            (Arrangement::LARGE, MetadataVersion::Named, &[Gpu::Gfx1100, Gpu::Gfx1150, Gpu::Gfx1200]),
         ] {
             let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain").with_metadata(version);
             let of = |scene: &Self, gpu| {

@@ -43,6 +43,8 @@ pub struct FamilyFacts {
     pub fragment_wave: WaveSize,
     /// Drivers of the GPU read metadata 3.0, with names (PAL).
     pub named_metadata: bool,
+    /// They read metadata 2.6 too, with the numbers of registers.
+    pub numbered_metadata: bool,
     /// The render back ends take colours of one narrow channel in 16 bits (PAL: `rbPlus`, RB+).
     pub narrow_exports: bool,
     /// The first position export needs the mask of valid lanes (`vm`): without it a wave without lanes hangs (Mesa,
@@ -227,6 +229,7 @@ const GFX103: FamilyFacts = FamilyFacts {
     code_line: 64,
     fragment_wave: WaveSize::W64,
     named_metadata: false,
+    numbered_metadata: true,
     narrow_exports: true,
     masked_positions: false,
     valid_mask_bit: true,
@@ -286,6 +289,7 @@ const GFX12: FamilyFacts = FamilyFacts {
     primitive_entry: PrimitiveEntry { primitive_id: 1, vertex_id: 3, instance_id: 4 },
     primitive_index_bits: 8,
     workgroup_ids_apart: true,
+    numbered_metadata: false,
     plain_offsets: true,
     ..large(GFX11)
 };

@@ -123,8 +123,8 @@ impl InputArgs {
 #[derive(clap::Args)]
 pub struct TargetArgs {
     /// GPUs to compile for, separated by commas: gfx1010 to gfx1013, gfx1030 to gfx1036, gfx1100 to gfx1103,
-    /// gfx1150 to gfx1153; rdna1, rdna2, rdna3, all; or a PCI device, as `lspci -n` writes it: 1002:73bf. The front end
-    /// runs once for all of them.
+    /// gfx1150 to gfx1153, gfx1200, gfx1201; rdna1, rdna2, rdna3, rdna4, all; or a PCI device, as `lspci -n` writes it:
+    /// 1002:73bf. The front end runs once for all of them.
     #[arg(long = "target", default_value = "gfx1030", value_name = "GPU,…", value_delimiter = ',')]
     targets: Vec<Named>,
 }

@@ -37,6 +37,10 @@ impl Generator for Llvm {
             let what = format!("LLVM: {} shaders for {}", shader.stage, interface.target);
             return Err(Error::unsupported(what, "the native generator makes them"));
         }
+        if interface.target.facts().workgroup_ids_apart {
+            let what = format!("LLVM: code for {}", interface.target);
+            return Err(Error::unsupported(what, "the native generator makes it"));
+        }
         let Object { bytes, simplified } = emit_object(shader, interface.target, options, watch)?;
         // The code generator changes the module, so its assembly is made from the shader again.
         let assembly = || emit_assembly(shader, interface.target, options);

@@ -40,9 +40,10 @@ pub(super) fn depends(op: &Op) -> Depends {
     };
     match *op {
         Op::Const(_) | Op::Undef | Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast => Depends::Nothing,
-        Op::ConstLoad { .. } | Op::Target(AmdOp::TableLoad { .. }) | Op::Reloc(_) | Op::Target(AmdOp::AddressHigh | AmdOp::WorkgroupIds(_)) => {
-            Depends::Nothing
-        }
+        Op::ConstLoad { .. }
+        | Op::Target(AmdOp::TableLoad { .. })
+        | Op::Reloc(_)
+        | Op::Target(AmdOp::AddressHigh | AmdOp::WorkgroupIds(_)) => Depends::Nothing,
         Op::Descriptor { .. } | Op::PushConstant { .. } | Op::BufferSize => Depends::Nothing,
         Op::LoadInput { .. } | Op::LoadBuiltIn { .. } => Depends::Nothing,
         Op::Target(AmdOp::Interp { .. })

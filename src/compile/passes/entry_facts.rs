@@ -161,19 +161,19 @@ impl EntryFacts {
                     true => (rsrc1_gs::DX10_CLAMP, rsrc1_gs::MEM_ORDERED, rsrc2_gs::USER_SGPR),
                     false => (rsrc1_vs::DX10_CLAMP, rsrc1_vs::MEM_ORDERED, rsrc2_vs::USER_SGPR),
                 };
-                out.set_field(clamp, 1)?;
+                out.set_known_field(clamp, 1)?;
                 out.set_field(ordered, 1)?;
                 out.set_field(user, 0)?;
             }
             Stage::Fragment => {
-                out.set_field(rsrc1_ps::DX10_CLAMP, 1)?;
+                out.set_known_field(rsrc1_ps::DX10_CLAMP, 1)?;
                 out.set_field(rsrc1_ps::MEM_ORDERED, 1)?;
                 out.set_field(rsrc2_ps::EXTRA_LDS_SIZE, lds)?;
                 out.set(SPI_PS_INPUT_ENA, self.pixel_inputs.into())?;
                 out.set(SPI_PS_INPUT_ADDR, self.pixel_inputs.into())?;
             }
             Stage::Compute => {
-                out.set_field(compute_pgm_rsrc1::DX10_CLAMP, 1)?;
+                out.set_known_field(compute_pgm_rsrc1::DX10_CLAMP, 1)?;
                 out.set_field(compute_pgm_rsrc1::MEM_ORDERED, 1)?;
                 out.set_field(compute_pgm_rsrc1::WGP_MODE, u32::from(!options.cu_mode))?;
                 out.set_field(compute_pgm_rsrc2::LDS_SIZE, lds)?;

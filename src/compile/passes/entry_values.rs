@@ -105,6 +105,12 @@ systems! {
 pub(super) const fn systems_of(stage: Stage, gpu: Gpu) -> &'static [System] {
     use System as S;
     match stage {
+        // Where a primitive's id comes first, there is no room for what tessellated vertices have.
+        Stage::Vertex
+            if gpu.hardware_stage(stage).runs_primitives() && gpu.facts().primitive_entry.primitive_id == 1 =>
+        {
+            &[S::GroupAndWave, S::Primitive, S::PrimitiveId, S::PrimitiveOffsets, S::VertexId, S::InstanceId]
+        }
         // The two in the middle are of tessellated vertices.
         Stage::Vertex if gpu.hardware_stage(stage).runs_primitives() => &[
             S::GroupAndWave,

@@ -12,7 +12,9 @@ use super::lower_descriptors::reloc;
 use super::prelude::Prelude;
 use dovetail_base::error::{Error, Result};
 use dovetail_ir::rewrite::{Rewrite, rewrite};
-use dovetail_ir::{Access, Align, AluOp, AmdOp, WorkgroupWord, BufferKind, Builder, BuiltIn, LaneOp, Modes, Op, Shader, Type, Value};
+use dovetail_ir::{
+    Access, Align, AluOp, AmdOp, BufferKind, Builder, BuiltIn, LaneOp, Modes, Op, Shader, Type, Value, WorkgroupWord,
+};
 use dovetail_metadata::interface::{StageKind, UserData};
 use dovetail_reloc::symbol::LinkSymbol;
 

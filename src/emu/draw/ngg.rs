@@ -6,7 +6,7 @@
 //! | the first wave of a group asks once for room, before it exports anything; none does if the registers say so | a second request, a request of another wave, other numbers |
 //! | the lanes that have a primitive export it once, the last export of its kind | missing, more or other lanes |
 //! | the indices of a primitive are those of vertices of the group | an index beyond them |
-//! | where there is an attribute ring, everything is stored when the last position is exported | an outstanding store |
+//! | where parameters have to be in the attribute ring first, everything is stored when the last position is exported | an outstanding store |
 //! | the registers and the draw agree about the kind of primitives | another kind |
 //!
 //! EXEC at the start of a wave is not what the shader needs, and registers that nothing sets are poison.
@@ -31,18 +31,12 @@ const GROUP_INFO: u8 = 2;
 const WAVE_INFO: u8 = 3;
 const SCRATCH_OFFSET: u8 = 5;
 const RING_PLACE: u8 = 5;
-/// VGPRs with the primitive and its id, the vertex id and the instance id.
+/// VGPR with the primitive.
 const PRIMITIVE: Vgpr = Vgpr(0);
-const PRIMITIVE_ID: Vgpr = Vgpr(2);
-const VERTEX_ID: Vgpr = Vgpr(5);
-const INSTANCE_ID: Vgpr = Vgpr(8);
 /// `s_sendmsg` that asks for room.
 const GS_ALLOC_REQ: u16 = 9;
 /// The most vertices, and primitives, of a group.
 const MOST: usize = 256;
-/// Bits of an index in an exported primitive, and from one to the next.
-const INDEX: u32 = 0x1ff;
-const INDEX_STEP: u32 = 10;
 /// An exported primitive that is not to be drawn.
 const NULL: u32 = 1 << 31;
 
@@ -155,18 +149,22 @@ impl MachineShaders<'_> {
             } else if let Some(offset) = self.scratch_offset(stage) {
                 set_sgpr(&mut wave, SCRATCH_OFFSET, offset)?;
             }
-            let has_primitive_id = self.field(rsrc1_gs::GS_VGPR_COMP_CNT) >= 2;
+            let facts = self.machine.isa().facts();
+            let entry = facts.primitive_entry;
+            // A bit for an edge is between the indices.
+            let step = facts.primitive_index_bits + 1;
+            let has_primitive_id = self.field(rsrc1_gs::GS_VGPR_COMP_CNT) >= entry.primitive_id_count();
             for (lane, (number, [a, b, c])) in here.iter().enumerate() {
-                wave.set_vgpr(PRIMITIVE, 0, lane, (a | b << INDEX_STEP | c << (2 * INDEX_STEP)) as u32);
+                wave.set_vgpr(PRIMITIVE, 0, lane, (a | b << step | c << (2 * step)) as u32);
                 if has_primitive_id {
-                    wave.set_vgpr(PRIMITIVE_ID, 0, lane, *number);
+                    wave.set_vgpr(Vgpr(entry.primitive_id), 0, lane, *number);
                 }
             }
-            let has_instance = self.field(rsrc2_gs::ES_VGPR_COMP_CNT) == 3;
+            let has_instance = self.field(rsrc2_gs::ES_VGPR_COMP_CNT) >= entry.instance_id_count();
             for (lane, id) in ids_here.iter().enumerate() {
-                wave.set_vgpr(VERTEX_ID, 0, lane, id.vertex);
+                wave.set_vgpr(Vgpr(entry.vertex_id), 0, lane, id.vertex);
                 if has_instance {
-                    wave.set_vgpr(INSTANCE_ID, 0, lane, id.instance);
+                    wave.set_vgpr(Vgpr(entry.instance_id), 0, lane, id.instance);
                 }
             }
             self.begin_trace(ids_here, &wave)?;
@@ -179,7 +177,7 @@ impl MachineShaders<'_> {
                 if word & NULL != 0 {
                     continue;
                 }
-                let index = |n: u32| (word >> (n * INDEX_STEP) & INDEX) as usize;
+                let index = |n: u32| (word >> (n * step) & ((1 << facts.primitive_index_bits) - 1)) as usize;
                 let corners = match kind {
                     PrimitiveKind::Points => [index(0); 3],
                     PrimitiveKind::Lines => [index(0), index(1), index(1)],

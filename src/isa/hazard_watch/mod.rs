@@ -3,6 +3,7 @@
 mod lds_direct;
 #[cfg(test)]
 mod oracle;
+mod pairs;
 mod registers;
 mod seen;
 

@@ -2,6 +2,7 @@
 //! ([`RegisterHazard`](crate::RegisterHazard)), or changed in it.
 
 use super::lds_direct::{BeforeLdsDirect, NEVER, age};
+use super::pairs::PairWrites;
 use crate::hazards::RegisterHazard as Hazard;
 use crate::hazards::depctr::{MEMORY_SOURCES, SCALARS, SCALARS_OF_VECTOR, VCC_OF_VECTOR, VECTOR_RESULTS};
 use crate::instruction::{Fields, Instruction};
@@ -9,9 +10,9 @@ use crate::{Effects, Isa, Op, Register, RegisterSet};
 use dovetail_base::target::WaveSize;
 
 /// SGPRs and VCC, by code.
-const NAMED: u128 = (1 << 108) - 1;
+pub(super) const NAMED: u128 = (1 << 108) - 1;
 /// VCC, by code.
-const VCC: u128 = 0b11 << 106;
+pub(super) const VCC: u128 = 0b11 << 106;
 
 /// Follows code of a wave of this size.
 #[derive(Clone)]
@@ -27,6 +28,7 @@ pub struct RegisterWatch {
     /// Of these, the ones that scalar instructions wrote then, and those that vector instructions wrote.
     changed: [u128; 2],
     direct: BeforeLdsDirect,
+    pairs: PairWrites,
 }
 
 impl RegisterWatch {
@@ -35,12 +37,21 @@ impl RegisterWatch {
         let some = isa.register_hazards.iter().any(|hazard| hazard.concerns(wave));
         let (trans, written) = ([[NEVER; 256]; 2], [[NEVER; 256]; 3]);
         let direct = BeforeLdsDirect::NOTHING;
-        some.then_some(Self { isa, wave, trans, written, masks: 0, changed: [0; 2], direct })
+        let pairs = PairWrites::NOTHING;
+        some.then_some(Self { isa, wave, trans, written, masks: 0, changed: [0; 2], direct, pairs })
     }
 
     /// Vector arithmetic that is not known, such as a prolog's, may just have written these registers.
     pub fn follows(&mut self, registers: &RegisterSet) {
         registers.iter().filter_map(Register::as_vgpr).for_each(|v| self.written[0][usize::from(v)] = 0);
+        if !registers.is_empty() {
+            self.follows_code();
+        }
+    }
+
+    /// Vector arithmetic that is not known may have read any scalar register.
+    pub const fn follows_code(&mut self) {
+        self.pairs.follows_code();
     }
 
     /// Ends what instructions that are not known could still trip over, with one instruction that goes to `out`.
@@ -64,6 +75,9 @@ impl RegisterWatch {
                 fields |= field;
             }
         }
+        if self.has(Hazard::PairWrite) {
+            fields |= self.pairs.open();
+        }
         if fields != 0 {
             self.cleared(fields);
             out(Instruction::program(self.isa, Op::SWaitcntDepctr, !fields));
@@ -72,7 +86,7 @@ impl RegisterWatch {
 
     /// Adds what may have happened on another way to the same place; returns true if that changed this one.
     pub fn join(&mut self, other: &Self) -> bool {
-        let mut changed = self.direct.join(&other.direct);
+        let mut changed = self.direct.join(&other.direct) | self.pairs.join(&other.pairs);
         let theirs = other.trans.iter().chain(&other.written).flatten();
         for (mine, theirs) in self.trans.iter_mut().chain(&mut self.written).flatten().zip(theirs) {
             changed |= theirs < mine;
@@ -126,6 +140,9 @@ impl RegisterWatch {
         {
             fields |= MEMORY_SOURCES;
         }
+        if self.has(Hazard::PairWrite) {
+            fields |= self.pairs.fields(inst, effects);
+        }
         let read = effects.reads.scalar_bits();
         let [by_scalar, by_vector] = self.changed;
         for (changed, field) in
@@ -150,6 +167,7 @@ impl RegisterWatch {
         if fields & MEMORY_SOURCES == MEMORY_SOURCES {
             self.direct.memory_done();
         }
+        self.pairs.cleared(fields);
         let [by_scalar, by_vector] = &mut self.changed;
         if fields & SCALARS == SCALARS {
             (*by_scalar, self.masks) = (0, 0);
@@ -164,6 +182,9 @@ impl RegisterWatch {
 
     fn step(&mut self, inst: &Instruction, effects: &Effects) {
         self.direct.step(self.isa, inst, effects);
+        if self.has(Hazard::PairWrite) {
+            self.pairs.step(inst, effects);
+        }
         match &inst.fields {
             Fields::Scalar(f) if inst.entry.op == Op::SWaitcntDepctr => self.cleared(!f.imm),
             Fields::Scalar(_) => self.scalar(effects),

@@ -29,6 +29,11 @@ pub enum RegisterHazard {
     LdsDirectAfterVector,
     /// A memory access uses a register, and data of LDS go directly there.
     LdsDirectAfterMemory,
+    /// Vector arithmetic has ever read a pair of scalar registers, something writes one of them, and something reads that: a
+    /// scalar instruction with at most [`Self::SCALARS_BEFORE_SCALAR`] others between, or vector arithmetic with at most
+    /// [`Self::SCALARS_BEFORE_VECTOR`], after a scalar one; vector arithmetic after vector arithmetic. Scalar memory, buffers
+    /// and images end it. M0, EXEC and NULL have none.
+    PairWrite,
 }
 
 impl RegisterHazard {
@@ -44,6 +49,11 @@ impl RegisterHazard {
     /// Vector instructions that make a register safe for data of LDS: all that their field can name.
     pub const VALUS_BEFORE_LDS_DIRECT: u8 = 15;
 
+    /// Scalar instructions, program control aside, between a scalar write and a scalar read.
+    pub const SCALARS_BEFORE_SCALAR: u8 = 10;
+    /// The same between a scalar write and vector arithmetic.
+    pub const SCALARS_BEFORE_VECTOR: u8 = 11;
+
     /// LLVM's name of it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,13 +62,14 @@ impl RegisterHazard {
             Self::MaskWrite => "VALUMaskWriteHazard",
             Self::LdsDirectAfterVector => "LdsDirectVALUHazard",
             Self::LdsDirectAfterMemory => "LdsDirectVMEMHazard",
+            Self::PairWrite => "VALUReadSGPRHazard",
         }
     }
 
     /// Whether waves of this size have it.
     pub const fn concerns(self, wave: WaveSize) -> bool {
         match self {
-            Self::TransUse | Self::LdsDirectAfterVector | Self::LdsDirectAfterMemory => true,
+            Self::TransUse | Self::LdsDirectAfterVector | Self::LdsDirectAfterMemory | Self::PairWrite => true,
             Self::PartialForwarding | Self::MaskWrite => matches!(wave, WaveSize::W64),
         }
     }
@@ -95,5 +106,6 @@ pub(crate) const GFX115: &[RegisterHazard] = &[
     RegisterHazard::LdsDirectAfterMemory,
 ];
 
-/// gfx12: data of LDS wait for vector memory by a bit of their own, which is always clear.
-pub(crate) const GFX12: &[RegisterHazard] = &[RegisterHazard::LdsDirectAfterVector];
+/// gfx12 (LLVM, `AMDGPUWaitSGPRHazards`; Mesa, `VALUReadSGPRHazard`). Data of LDS wait for vector memory by a bit of their own,
+/// which is always clear.
+pub(crate) const GFX12: &[RegisterHazard] = &[RegisterHazard::LdsDirectAfterVector, RegisterHazard::PairWrite];

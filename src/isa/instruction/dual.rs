@@ -49,6 +49,13 @@ impl DualFields {
 }
 
 impl DualFields {
+    /// Whether the first half's result goes to a register that the second half reads. Some GPUs read both before they write
+    /// ([`IsaLimits::first_half_overwrites`](crate::IsaLimits)).
+    pub fn first_overwrites_second(&self, first: &'static OpcodeRow) -> bool {
+        let [a, b] = self.halves(first);
+        b.srcs.contains(&Some(Src::Vgpr(a.dst)))
+    }
+
     /// Why the halves cannot be in one instruction (LLVM, `AMDGPUAsmParser::validateVOPD` and `GCNVOPDUtils`).
     pub fn conflict(&self, first: &'static OpcodeRow) -> Option<String> {
         let halves = self.halves(first);

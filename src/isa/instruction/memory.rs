@@ -20,6 +20,11 @@ pub struct CachePolicy {
 }
 
 impl CachePolicy {
+    /// Whether a load with this policy sees what waves elsewhere have stored.
+    pub const fn sees_others(self) -> bool {
+        self.glc || self.scope > 1
+    }
+
     /// Whether an atomic with this policy returns the old value.
     pub const fn returns(self) -> bool {
         self.glc || self.hint & 1 == 1

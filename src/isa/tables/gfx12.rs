@@ -1217,11 +1217,11 @@ rows! {
     ImageAtomicPkAddF16 Mimg 134 "image_atomic_pk_add_f16" [] [] VectorMemory [ATOMIC] => PackedAddF16;
     ImageAtomicPkAddBf16 Mimg 135 "image_atomic_pk_add_bf16" [] [] VectorMemory [ATOMIC] => PackedAddBf16;
     ImageMsaaLoad Vsample 24 "image_msaa_load" [] [] VectorMemory [LOADS FOUR];
-    ImageSample Vsample 27 "image_sample" [] [] Sample [LOADS SAMPLES EITHER_PATH];
+    ImageSample Vsample 27 "image_sample" [] [] Sample [LOADS SAMPLES];
     ImageSampleD Vsample 28 "image_sample_d" [] [] Sample [LOADS SAMPLES GRADIENTS];
-    ImageSampleL Vsample 29 "image_sample_l" [] [] Sample [LOADS SAMPLES EITHER_PATH LEVEL];
+    ImageSampleL Vsample 29 "image_sample_l" [] [] Sample [LOADS SAMPLES LEVEL];
     ImageSampleB Vsample 30 "image_sample_b" [] [] Sample [LOADS SAMPLES BIAS];
-    ImageSampleLz Vsample 31 "image_sample_lz" [] [] Sample [LOADS SAMPLES EITHER_PATH LEVEL_ZERO];
+    ImageSampleLz Vsample 31 "image_sample_lz" [] [] Sample [LOADS SAMPLES LEVEL_ZERO];
     ImageSampleC Vsample 32 "image_sample_c" [] [] Sample [LOADS SAMPLES REFERENCE];
     ImageSampleCD Vsample 33 "image_sample_c_d" [] [] Sample [LOADS SAMPLES REFERENCE GRADIENTS];
     ImageSampleCL Vsample 34 "image_sample_c_l" [] [] Sample [LOADS SAMPLES REFERENCE LEVEL];

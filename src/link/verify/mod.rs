@@ -249,7 +249,8 @@ impl Metadata<'_> {
     fn check(&self, report: &mut VerifyReport) {
         let (pipeline, facts) = (&self.document.pipeline, self.gpu().facts());
         let version = self.document.version;
-        let read = version.is_some_and(|(major, _)| major == 2 || major == 3);
+        let numbered = self.gpu().facts().numbered_metadata;
+        let read = version.is_some_and(|(major, _)| major == 3 || major == 2 && numbered);
         report.require(read, ElfRule::Version, || format!("version {version:?}"));
         if let Some(key) = unlinked_key(pipeline) {
             report.add(ElfRule::Linked, format!("key {key} of an unlinked ELF is left"));

@@ -58,7 +58,7 @@ impl Setup {
         let chained = scene.is_some() && random.once_in(4);
         // Four colours of four channels need registers at the same time.
         let vgprs = if scene.is_some() && vgprs > 0 { vgprs.max(24) } else { vgprs };
-        let gpu = *random.pick(&[Gpu::Gfx1030, Gpu::Gfx1030, Gpu::Gfx1010, Gpu::Gfx1100, Gpu::Gfx1150]);
+        let gpu = *random.pick(&[Gpu::Gfx1030, Gpu::Gfx1030, Gpu::Gfx1010, Gpu::Gfx1100, Gpu::Gfx1150, Gpu::Gfx1200]);
         Self { gpu, wave, vgprs, groups, seed, known, without, passes, scene, whole, chained }
     }
 

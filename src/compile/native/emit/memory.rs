@@ -99,7 +99,8 @@ pub(super) fn flat(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut
     let Extra::Flat { offset, saddr, cache } = inst.extra else { return Err(wrong_extra(inst)) };
     let none = Vgpr(0);
     if entry.is(Traits::INVALIDATES) {
-        let f = FlatFields { dst: none, addr: none, data: none, saddr: None, no_vaddr: false, offset, lds: false, cache };
+        let f =
+            FlatFields { dst: none, addr: none, data: none, saddr: None, no_vaddr: false, offset, lds: false, cache };
         return Ok(Instruction { entry, fields: Fields::Flat(f) });
     }
     let no_vaddr = saddr && entry.format == Format::Scratch;
@@ -180,7 +181,7 @@ pub(super) fn image(
         sampler: none,
         dim,
         dmask,
-        unorm,
+        unorm: unorm && function.isa.says_texels(entry),
         r128: false,
         a16: false,
         d16,

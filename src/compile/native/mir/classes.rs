@@ -128,7 +128,7 @@ fn source_wants(row: &OpcodeRow, inst: &MachineInst, n: usize, from_end: usize) 
             let first = usize::from(address);
             if n == first || n == first + 1 { Wants::Scalar } else { Wants::Vector }
         }
-        Format::Mimg => {
+        Format::Mimg | Format::Vsample => {
             // Data that are not a result follow the descriptors; an atomic's data are tied if it returns a result.
             let data = row.is(Traits::STORES) || (row.is(Traits::ATOMIC) && !inst.tied);
             let first = usize::from(data);

@@ -86,7 +86,7 @@ pub(super) fn ordering(f: &MachineFunction, inst: &MachineInst) -> Ordering {
         Format::Ds => Kind::Shared,
         Format::Mubuf | Format::Mtbuf if scratch() => Kind::Locals,
         Format::Mubuf | Format::Mtbuf | Format::Flat | Format::Global | Format::Scratch => Kind::Buffers,
-        Format::Mimg => Kind::Images,
+        Format::Mimg | Format::Vsample => Kind::Images,
         Format::Exp => return Ordering::Store(Kind::Exports, AccessRange::default()),
         // A program instruction without a trait is a hint, or something new.
         Format::Sopp => return Ordering::All,
@@ -106,7 +106,7 @@ fn is_coherent(inst: &MachineInst) -> bool {
         Extra::Flat { cache, .. }
         | Extra::Buffer { cache, .. }
         | Extra::SparseTexel { cache }
-        | Extra::Image { cache, .. } => cache.returns(),
+        | Extra::Image { cache, .. } => cache.sees_others(),
         _ => false,
     }
 }

@@ -46,7 +46,7 @@ fn touched(f: &MachineFunction, inst: &MachineInst) -> (Vec<String>, Vec<String>
     }
     let memory = match row.format {
         Format::Ds => Some("lds"),
-        Format::Mimg => Some("images"),
+        Format::Mimg | Format::Vsample => Some("images"),
         Format::Mubuf | Format::Mtbuf | Format::Global | Format::Flat => Some("buffers"),
         Format::Exp => Some("exports"),
         _ => None,
@@ -166,7 +166,7 @@ fn occupancy_stays() {
         let value = w.load(address, n);
         let sum = w.add(value, value);
         let cache = CachePolicy::default();
-        let extra = Extra::Buffer { offset: 4 * u16::from(n), idxen: false, offen: false, format: None, cache };
+        let extra = Extra::Buffer { offset: 4 * u32::from(n), idxen: false, offen: false, format: None, cache };
         let uses = [Operand::fixed(PhysReg::SCRATCH), Operand::constant(0), Operand::val(sum)];
         w.push(Op::BufferStoreDword, None, &uses, extra);
     }

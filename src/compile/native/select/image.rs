@@ -176,11 +176,10 @@ impl Selector<'_> {
     }
 
     pub(super) fn typed_load(&mut self, format: u8, offset: u32, args: &[Value], result: Value) -> Result<()> {
-        let (offset, scalar) =
-            match Some(offset).filter(|n| *n <= self.isa.limits.buffer_offset) {
-                Some(small) => (small, Operand::constant(0)),
-                None => (0, Operand::val(self.scalar_register(OperandValue::Const(offset)))),
-            };
+        let (offset, scalar) = match Some(offset).filter(|n| *n <= self.isa.limits.buffer_offset) {
+            Some(small) => (small, Operand::constant(0)),
+            None => (0, Operand::val(self.scalar_register(OperandValue::Const(offset)))),
+        };
         let cache = CachePolicy::default();
         let extra = Extra::Buffer { offset, idxen: true, offen: false, format: Some(format), cache };
         self.formatted_load(FORMAT_LOADS[1], scalar, extra, args, result)

@@ -29,8 +29,8 @@ mod wide;
 use super::layout::BlockLayout;
 use super::mir::sources::PLAIN;
 use super::mir::{
-    BlockId, Edge, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg,
-    Pseudo, RegisterClass, Term, Val,
+    BlockId, Edge, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo,
+    RegisterClass, Term, Val,
 };
 use super::plan::{Landing, MaskId, Plan, WavePaths};
 use bools::Bool;
