@@ -85,7 +85,9 @@ fn of_image(op: image::ImageOperation, inst: &Instruction, f: &ImageFields) -> (
     use image::ImageOperation;
     let all = f.data_registers(inst.entry) + f.status_registers();
     let (kind, count) = match op {
-        ImageOperation::Load { .. } if inst.entry.format == dovetail_isa::Format::Vsample => (OperationKind::Sample, all),
+        ImageOperation::Load { .. } if inst.entry.format == dovetail_isa::Format::Vsample => {
+            (OperationKind::Sample, all)
+        }
         ImageOperation::Sample(_) => (OperationKind::Sample, all),
         ImageOperation::Atomic { compares, .. } if f.cache.returns() => {
             (OperationKind::Load, if compares { all / 2 } else { all })

@@ -34,6 +34,7 @@ mod program;
 mod run;
 mod salu;
 mod smem;
+mod stale;
 mod trace;
 mod valu;
 mod waits;

@@ -217,7 +217,13 @@ impl Machine {
         if let Some(issue) = &step.issue {
             wave.waits.begin(issue);
         }
+        if let Some(stale) = &mut wave.stale {
+            stale.begin(&step.inst);
+        }
         let done = self.execute(&step, wave, lds).and_then(|()| wave.check_registers());
+        if let Some(stale) = &mut wave.stale {
+            stale.end();
+        }
         if let Some(issue) = &step.issue {
             let stored = [self.memory.watch.take(), lds.watch.take()];
             wave.waits.issue(issue, step.inst.entry.mnemonic, address, stored);

@@ -5,6 +5,7 @@
 
 use super::fixed_function::{Export, Parameters, WaveMessage};
 use super::mode::{Mode, Round, to_f16};
+use super::stale::StaleScalars;
 use super::waits::{TrackedRegister, Waits};
 use dovetail_base::error::{Error, Result};
 use dovetail_base::target::WaveSize;
@@ -64,6 +65,8 @@ pub struct Wave {
     vgprs: Box<[[u32; LANES]]>,
     /// Operations issued and not waited for.
     pub waits: Waits,
+    /// Scalar registers that read as before for a while, on GPUs that have such.
+    pub stale: Option<Box<StaleScalars>>,
     /// Where the last branch back went, if it had no active lane.
     pub idle: Option<u64>,
     /// Register error of the current instruction.
@@ -97,6 +100,7 @@ impl Wave {
             sgprs: Box::new([POISON; 128]),
             vgprs: vec![[POISON; LANES]; 256].into_boxed_slice(),
             waits: Waits::new(isa.waits),
+            stale: StaleScalars::new(isa),
             idle: None,
             fault: Cell::new(None),
         };
@@ -153,7 +157,8 @@ impl Wave {
         if self.waits.unreadable().has_scalar(code) {
             self.early(TrackedRegister::Scalar(code), false);
         }
-        self.sgprs.get(code).copied().unwrap_or(0)
+        let value = self.sgprs.get(code).copied().unwrap_or(0);
+        self.stale.as_ref().map_or(value, |stale| stale.read(code, value))
     }
 
     /// Sets register `n` of the group that begins with `s`.
@@ -165,6 +170,9 @@ impl Wave {
         if s != Scalar::Null
             && let Some(register) = self.sgprs.get_mut(code)
         {
+            if let Some(stale) = &mut self.stale {
+                stale.write(code, *register);
+            }
             *register = value;
         }
     }

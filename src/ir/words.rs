@@ -2,6 +2,7 @@
 //!
 //! A variant with a payload is listed with a prototype; `text.rs` visits the payload. To add a variant: its word here.
 
+use super::amd::WorkgroupWord;
 use super::image::{Dim, ImageOp, LodMode, MimgDim, MimgOp};
 use super::interface::{BuiltIn, ExportTarget, Interp, InterpPlace, OutputSlot};
 use super::lanes::{QuadSwap, ReduceOp};
@@ -55,6 +56,7 @@ macro_rules! words {
 }
 
 words! {
+    WorkgroupWord "workgroup id" { X "x", Yz "yz", }
     ShaderLevel "level" { Upper "upper", Lower "lower", }
     Stage "stage" { Vertex "vertex", Fragment "fragment", Compute "compute", }
     WaveSize "wave size" { W32 "wave32", W64 "wave64", }
