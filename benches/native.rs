@@ -79,11 +79,11 @@ fn main() {
     let mut bench = Bench::new(args.target);
     let measured: Vec<Measured> = shaders.iter().map(|shader| bench.measure(shader, &args)).collect();
     report::print(&measured, bench.radv_name());
-    if support::times::measuring() {
-        scale::print(args.runs);
-    }
     if let Some(file) = &args.json {
         let text = serde_json::to_string_pretty(&measured).expect("plain data");
         std::fs::write(file, text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    }
+    if support::times::measuring() {
+        scale::print(args.runs);
     }
 }

@@ -5,6 +5,7 @@ use dovetail::isa::instruction::Fields;
 use dovetail::isa::{Format, Instruction, Isa, Latency, Op, OpcodeRow, Traits};
 use dovetail::target::{Gpu, WaveSize};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Figures of one shader's code.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -51,6 +52,18 @@ pub fn read(words: &[u32], gpu: Gpu, wave: WaveSize) -> Result<Code, String> {
     out.loops = estimate::loops(&code).len();
     out.cycles = estimate::cycles(isa, &code, wave);
     Ok(out)
+}
+
+/// How often each operation occurs in words that [`read`] takes.
+pub fn operations(words: &[u32], gpu: Gpu) -> BTreeMap<&'static str, usize> {
+    let mut out = BTreeMap::new();
+    for Placed { inst, .. } in estimate::instructions(words, Isa::of(gpu)).unwrap_or_default() {
+        let second = if let Fields::Dual(fields) = &inst.fields { Some(fields.second) } else { None };
+        for entry in [inst.entry].into_iter().chain(second) {
+            *out.entry(entry.mnemonic).or_default() += 1;
+        }
+    }
+    out
 }
 
 fn is_vector(format: Format) -> bool {
