@@ -1,8 +1,8 @@
 //! Compares the native code generator with LLVM and, if available, with Mesa's RADV with ACO: CPU time of compiles and
 //! the generated code, stage by stage.
 //!
-//! `./dev bench --bench native -- [--runs N] [--sets NAME,…] [--most N] [--no-llvm] [--json FILE] [--each]`. The
-//! shaders are those of `testdata/shaders` and of each fetched set of `corpus/`, at most `--most` per set, evenly
+//! `./dev bench --bench native -- [--target GPU] [--runs N] [--sets NAME,…] [--most N] [--no-llvm] [--json FILE]
+//! [--each]`. The shaders are those of `testdata/shaders` and of each fetched set of `corpus/`, at most `--most` per set, evenly
 //! spread. docs/benchmarks.md describes the comparison.
 
 #[path = "../tests/support/alloc.rs"]
@@ -22,6 +22,7 @@ mod shaders;
 #[path = "support/mod.rs"]
 mod support;
 
+use dovetail::target::Gpu;
 use measure::{Bench, Measured};
 use std::path::PathBuf;
 
@@ -30,6 +31,8 @@ static ALLOCATOR: alloc::Counting = alloc::Counting;
 
 /// Arguments of the command line.
 pub struct Args {
+    /// What is compiled for.
+    pub target: Gpu,
     /// Compiles of each shader; the minimum time counts.
     pub runs: usize,
     /// Sets to use; empty: all available ones.
@@ -46,7 +49,8 @@ pub struct Args {
 
 impl Args {
     fn read() -> Self {
-        let mut out = Self { runs: 9, sets: Vec::new(), most: 60, llvm: true, json: None, each: false };
+        let mut out =
+            Self { target: Gpu::default(), runs: 9, sets: Vec::new(), most: 60, llvm: true, json: None, each: false };
         // `cargo test --benches` only checks that it runs.
         if !support::times::measuring() {
             (out.runs, out.most, out.sets) = (1, 1, vec!["testdata".to_owned()]);
@@ -55,6 +59,7 @@ impl Args {
         while let Some(arg) = args.next() {
             let mut value = || args.next().unwrap_or_else(|| panic!("{arg} needs a value"));
             match arg.as_str() {
+                "--target" => out.target = value().parse().expect("--target: a GPU"),
                 "--runs" => out.runs = value().parse().expect("--runs: a number"),
                 "--most" => out.most = value().parse().expect("--most: a number"),
                 "--sets" => out.sets = value().split(',').map(str::to_owned).collect(),
@@ -70,15 +75,15 @@ impl Args {
 
 fn main() {
     let args = Args::read();
-    let shaders = shaders::all(&args.sets, args.most);
-    let mut bench = Bench::new();
+    let shaders = shaders::all(&args);
+    let mut bench = Bench::new(args.target);
     let measured: Vec<Measured> = shaders.iter().map(|shader| bench.measure(shader, &args)).collect();
     report::print(&measured, bench.radv_name());
-    if support::times::measuring() {
-        scale::print(args.runs);
-    }
     if let Some(file) = &args.json {
         let text = serde_json::to_string_pretty(&measured).expect("plain data");
         std::fs::write(file, text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    }
+    if support::times::measuring() {
+        scale::print(args.runs);
     }
 }

@@ -1,9 +1,11 @@
 //! Statistics of machine code, by one decoder for every compiler.
 
 use dovetail::check::estimate::{self, Placed};
-use dovetail::isa::{Isa, Latency, Op, OpcodeRow, Traits};
+use dovetail::isa::instruction::Fields;
+use dovetail::isa::{Format, Instruction, Isa, Latency, Op, OpcodeRow, Traits};
 use dovetail::target::{Gpu, WaveSize};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Figures of one shader's code.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -14,6 +16,10 @@ pub struct Code {
     pub memory: usize,
     pub waits: usize,
     pub moves: usize,
+    /// Vector instructions of arithmetic, with moves; one with two operations counts once.
+    pub vector: usize,
+    /// Those with two operations (VOPD).
+    pub dual: usize,
     pub branches: usize,
     pub bytes: usize,
     /// VGPRs up to the highest one used.
@@ -26,19 +32,48 @@ pub struct Code {
     pub cycles: u64,
 }
 
-/// Decodes the words and counts.
-pub fn read(words: &[u32], wave: WaveSize) -> Result<Code, String> {
-    let code = estimate::instructions(words, Isa::of(Gpu::Gfx1030)).map_err(|e| e.to_string())?;
+/// The message that frees a wave's vector registers, which not every compiler sends.
+const FREES_REGISTERS: u16 = 3;
+
+/// Decodes the words and counts, without padding, hints and the message that frees registers.
+pub fn read(words: &[u32], gpu: Gpu, wave: WaveSize) -> Result<Code, String> {
+    let isa = Isa::of(gpu);
+    let mut code = estimate::instructions(words, isa).map_err(|e| e.to_string())?;
+    code.retain(|placed| !frees_registers(&placed.inst));
     let mut out = Code { instructions: code.len(), ..Code::default() };
     for Placed { inst, .. } in &code {
         *counter(&mut out, inst.entry) += 1;
+        out.vector += usize::from(is_vector(inst.entry.format));
+        out.dual += usize::from(matches!(inst.fields, Fields::Dual(_)));
         out.bytes += 4 * usize::from(inst.dwords());
     }
     out.vgprs = estimate::vgprs(&code, wave);
-    out.waves = Gpu::Gfx1030.facts().waves(out.vgprs, wave);
+    out.waves = gpu.facts().waves(out.vgprs, wave);
     out.loops = estimate::loops(&code).len();
-    out.cycles = estimate::cycles(Isa::of(Gpu::Gfx1030), &code, wave);
+    out.cycles = estimate::cycles(isa, &code, wave);
     Ok(out)
+}
+
+/// How often each operation occurs in words that [`read`] takes.
+pub fn operations(words: &[u32], gpu: Gpu) -> BTreeMap<&'static str, usize> {
+    let mut out = BTreeMap::new();
+    for Placed { inst, .. } in estimate::instructions(words, Isa::of(gpu)).unwrap_or_default() {
+        let second = if let Fields::Dual(fields) = &inst.fields { Some(fields.second) } else { None };
+        for entry in [inst.entry].into_iter().chain(second) {
+            *out.entry(entry.mnemonic).or_default() += 1;
+        }
+    }
+    out
+}
+
+fn is_vector(format: Format) -> bool {
+    format.is_short_vector()
+        || matches!(format, Format::Vop3 | Format::Vop3p | Format::Vintrp | Format::Vinterp | Format::Vopd)
+}
+
+fn frees_registers(inst: &Instruction) -> bool {
+    let Fields::Scalar(fields) = &inst.fields else { return false };
+    inst.entry.op == Op::SSendmsg && fields.imm == FREES_REGISTERS
 }
 
 fn counter<'a>(out: &'a mut Code, entry: &OpcodeRow) -> &'a mut usize {

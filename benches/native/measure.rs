@@ -12,7 +12,9 @@ use dovetail::compile::request::{GeneratorKind, Module, StageRequest};
 use dovetail::compile::unlinked::Remarks;
 use dovetail::compile::{Compiler, StageElf};
 use dovetail::ir::watch::{Timings, Unwatched};
+use dovetail::target::Gpu;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::hint::black_box;
 
 /// Runs of LLVM, which takes long enough that few suffice.
@@ -27,6 +29,8 @@ pub struct Side {
     pub code: Option<Code>,
     /// The code of the part compiled in advance, which reads descriptors and push constants by relocations.
     pub early: Option<Code>,
+    /// How often each operation occurs in `code`.
+    pub operations: BTreeMap<&'static str, usize>,
     /// Reason for missing figures.
     pub error: Option<String>,
 }
@@ -74,10 +78,10 @@ impl Side {
 }
 
 impl Bench {
-    /// Starts RADV if it is there.
-    pub fn new() -> Self {
+    /// Starts RADV if it is there, and makes code for the GPU.
+    pub fn new(target: Gpu) -> Self {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        Self { compiler: BuiltInCompiler::new(), radv: Radv::start(Keeps::Nothing), file }
+        Self { compiler: BuiltInCompiler::new(), radv: Radv::start(Keeps::Nothing, target), file }
     }
 
     /// The driver, if any.
@@ -112,10 +116,16 @@ impl Bench {
             .map_err(|e| e.to_string())
             .and_then(|()| radv::request(shader, self.file.path()));
         match (&mut self.radv, &mut request) {
-            (Some(radv), Ok(request)) => match radv.code(request).and_then(|words| code::read(&words, wave)) {
-                Ok(code) => out.radv.code = Some(code),
-                Err(e) => out.radv.note(e),
-            },
+            (Some(radv), Ok(request)) => {
+                let decoded = radv.code(request).and_then(|words| {
+                    out.radv.operations = code::operations(&words, args.target);
+                    code::read(&words, args.target, wave)
+                });
+                match decoded {
+                    Ok(code) => out.radv.code = Some(code),
+                    Err(e) => out.radv.note(e),
+                }
+            }
             (Some(_), Err(e)) => out.radv.note(e),
             _ => {}
         }
@@ -190,7 +200,11 @@ impl Bench {
                 }
                 let StageElf(elf) = &elf;
                 digests.push(blake3::hash(elf).to_string());
-                code::read(&estimate::text(elf).map_err(|e| e.to_string())?, request.wave)
+                let words = estimate::text(elf).map_err(|e| e.to_string())?;
+                if !early {
+                    side.operations = code::operations(&words, request.target);
+                }
+                code::read(&words, request.target, request.wave)
             });
             match code {
                 Ok(code) if early => side.early = Some(code),

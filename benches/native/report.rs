@@ -17,11 +17,12 @@ fn of(side: &Side, value: impl Fn(&Code) -> f64) -> Option<f64> {
     side.code.as_ref().map(value)
 }
 
-const MEASURES: [Measure; 11] = [
+const MEASURES: [Measure; 12] = [
     ("CPU time", |side| side.nanoseconds.map(|ns| ns as f64 / 1e6)),
     ("instructions", |side| of(side, |code| code.instructions as f64)),
     ("SALU", |side| of(side, |code| code.salu as f64)),
     ("VALU", |side| of(side, |code| code.valu as f64)),
+    ("vector operations", |side| of(side, |code| (code.vector + code.dual) as f64)),
     ("memory", |side| of(side, |code| code.memory as f64)),
     ("waits", |side| of(side, |code| code.waits as f64)),
     ("moves", |side| of(side, |code| code.moves as f64)),
@@ -122,7 +123,8 @@ fn compare(all: &[&Measured], name: &str, side: Other, worst: bool) {
         let waves = stage.iter().filter_map(|m| Some((m.native.code?.waves, side(m).code?.waves)));
         let (mut fewer, mut of) = (0, 0);
         waves.for_each(|(ours, theirs)| (fewer, of) = (fewer + usize::from(ours < theirs), of + 1));
-        println!("\nfewer waves: {fewer} of {of}\n");
+        println!("\nfewer waves: {fewer} of {of}");
+        dual(&stage, side);
     }
     if worst {
         for measure in MEASURES.iter().filter(|measure| NAMED.contains(&measure.0)) {
@@ -134,6 +136,20 @@ fn compare(all: &[&Measured], name: &str, side: Other, worst: bool) {
             }
         }
     }
+}
+
+/// The vector instructions that have two operations, of all vector instructions.
+fn dual(stage: &[&Measured], side: Other) {
+    let both: Vec<[Code; 2]> = stage.iter().filter_map(|m| Some([m.native.code?, side(m).code?])).collect();
+    let sum = |n: usize, value: fn(&Code) -> usize| both.iter().map(|codes| value(&codes[n])).sum::<usize>();
+    let shares = [0, 1].map(|n| {
+        let (dual, vector) = (sum(n, |code| code.dual), sum(n, |code| code.vector));
+        format!("{dual} of {vector} ({:.1} %)", 100.0 * dual as f64 / vector.max(1) as f64)
+    });
+    if sum(0, |code| code.dual) + sum(1, |code| code.dual) > 0 {
+        println!("vector instructions with two operations: {}; the other has {}", shares[0], shares[1]);
+    }
+    println!();
 }
 
 /// The phases that take most of a compile.

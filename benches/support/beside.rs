@@ -3,6 +3,7 @@
 use crate::support::Input;
 use crate::support::radv::{ENDED, Keeps, Radv, layout};
 use dovetail::state::{PipelineState, VertexRate};
+use dovetail::target::Gpu;
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,7 @@ fn code(input: &Input, path: &Path) -> Value {
 impl Beside {
     /// Starts RADV and makes the libraries of the pairs, each with its number. `None` if RADV is not available.
     pub fn start(keeps: Keeps, requests: &[(usize, Value)]) -> Option<Self> {
-        let mut out = Self { radv: Radv::start(keeps)?, kept: Vec::new() };
+        let mut out = Self { radv: Radv::start(keeps, Gpu::default())?, kept: Vec::new() };
         let started = Instant::now();
         let mut next = EVERY;
         for (done, request) in requests.iter().enumerate() {

@@ -9,15 +9,51 @@
 mod one_core;
 
 use dovetail::state::{BindingKind, ResourceLayout};
+use dovetail::target::Gpu;
 use one_core::OneCore;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// No GPU; nothing cached on disk; no NGG and 32 lanes for vertices, as our code has it.
-const ENVIRONMENT: [(&str, &str); 3] =
-    [("RADV_FORCE_FAMILY", "navi21"), ("RADV_PERFTEST", "gewave32,gpl"), ("MESA_SHADER_CACHE_DISABLE", "true")];
+/// How RADV is asked for the code of a GPU.
+#[derive(Clone, Copy)]
+struct Peer {
+    gpu: Gpu,
+    /// Mesa's name of the chip, which its null device takes.
+    family: &'static str,
+    /// `RADV_PERFTEST`: lanes as in our code.
+    options: &'static str,
+    /// `RADV_DEBUG`: hardware stages as in our code.
+    debug: &'static str,
+}
+
+/// 64 lanes for fragments, no NGG.
+const OLDER: (&str, &str) = ("gewave32,gpl", "nongg");
+/// 32 lanes everywhere, because dual instructions are for them only; NGG, which does not cull, since ours does not.
+const DUAL: (&str, &str) = ("cswave32,pswave32,gewave32,gpl", "nonggc");
+
+/// GPUs that have a peer. Mesa 25.0.7's null device gives gfx1150 and later ones the instructions of gfx1100, so they have none.
+const PEERS: [Peer; 13] = {
+    const fn peer(gpu: Gpu, family: &'static str, (options, debug): (&'static str, &'static str)) -> Peer {
+        Peer { gpu, family, options, debug }
+    }
+    [
+        peer(Gpu::Gfx1010, "navi10", OLDER),
+        peer(Gpu::Gfx1011, "navi12", OLDER),
+        peer(Gpu::Gfx1012, "navi14", OLDER),
+        peer(Gpu::Gfx1030, "navi21", OLDER),
+        peer(Gpu::Gfx1031, "navi22", OLDER),
+        peer(Gpu::Gfx1032, "navi23", OLDER),
+        peer(Gpu::Gfx1033, "vangogh", OLDER),
+        peer(Gpu::Gfx1034, "navi24", OLDER),
+        peer(Gpu::Gfx1035, "rembrandt", OLDER),
+        peer(Gpu::Gfx1036, "raphael_mendocino", OLDER),
+        peer(Gpu::Gfx1100, "navi31", DUAL),
+        peer(Gpu::Gfx1101, "navi32", DUAL),
+        peer(Gpu::Gfx1102, "navi33", DUAL),
+    ]
+};
 
 /// What RADV caches.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,6 +71,7 @@ pub const ENDED: &str = "RADV ended";
 pub struct Radv {
     program: OsString,
     keeps: Keeps,
+    peer: Peer,
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
@@ -51,10 +88,14 @@ impl Drop for Radv {
 }
 
 impl Radv {
-    /// Starts it, if there is one.
-    pub fn start(keeps: Keeps) -> Option<Self> {
+    /// Starts it for a GPU, if there is one and it can make that GPU's code.
+    pub fn start(keeps: Keeps, gpu: Gpu) -> Option<Self> {
         let program = std::env::var_os("DOVETAIL_RADV")?;
-        match Self::run(program, keeps, OneCore::bound()) {
+        let Some(peer) = PEERS.iter().find(|peer| peer.gpu == gpu) else {
+            eprintln!("NO RADV: without a GPU, Mesa makes no code for {gpu}");
+            return None;
+        };
+        match Self::run(program, keeps, *peer, OneCore::bound()) {
             Ok(radv) => Some(radv),
             Err(e) => {
                 eprintln!("NO RADV: {e}");
@@ -63,13 +104,12 @@ impl Radv {
         }
     }
 
-    fn run(program: OsString, keeps: Keeps, core: Option<OneCore>) -> Result<Self, String> {
+    fn run(program: OsString, keeps: Keeps, peer: Peer, core: Option<OneCore>) -> Result<Self, String> {
         let mut command = Command::new(&program);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        for (name, value) in ENVIRONMENT {
-            command.env(name, value);
-        }
-        command.env("RADV_DEBUG", if keeps == Keeps::Nothing { "nocache,nongg" } else { "nongg" });
+        let debug = if keeps == Keeps::Nothing { format!("nocache,{}", peer.debug) } else { peer.debug.to_owned() };
+        command.env("RADV_FORCE_FAMILY", peer.family).env("RADV_PERFTEST", peer.options).env("RADV_DEBUG", debug);
+        command.env("MESA_SHADER_CACHE_DISABLE", "true");
         match std::env::var_os("DOVETAIL_RADV_ICD") {
             Some(icd) => command.env("VK_DRIVER_FILES", &icd).env("VK_ICD_FILENAMES", icd),
             None => command.env("VK_LOADER_DRIVERS_SELECT", "*radeon*"),
@@ -80,7 +120,7 @@ impl Radv {
         let mut child = command.spawn().map_err(|e| e.to_string())?;
         let (to, from) = (child.stdin.take().ok_or("no stdin")?, child.stdout.take().ok_or("no stdout")?);
         core.iter().for_each(|core| core.share(child.id()));
-        let mut out = Self { program, keeps, child, to, from: BufReader::new(from), driver: String::new(), core };
+        let mut out = Self { program, keeps, peer, child, to, from: BufReader::new(from), driver: String::new(), core };
         out.driver = out.answer()?["Driver"].as_str().unwrap_or_default().to_owned();
         Ok(out)
     }
@@ -109,7 +149,7 @@ impl Radv {
             let _ = self.child.wait();
         }
         if matches!(self.child.try_wait(), Ok(Some(_))) {
-            *self = Self::run(self.program.clone(), self.keeps, self.core.take())?;
+            *self = Self::run(self.program.clone(), self.keeps, self.peer, self.core.take())?;
         }
         answer
     }

@@ -119,7 +119,7 @@ impl Walk<'_> {
             let class = f.class(*param);
             let arg = args.get(n).and_then(|arg| arg.as_val()).and_then(|arg| self.loc[arg.index()]);
             let prefer = arg.filter(|reg| class_of(*reg) == class);
-            let Some(reg) = self.place(&[Operand::val(*param)], class, &free, prefer) else {
+            let Some(reg) = self.place(&[Operand::val(*param)], class, &free, prefer, None) else {
                 return Err(self.no_register(class, 1, &free));
             };
             free.remove(reg);

@@ -5,6 +5,7 @@
 //! register of its place in the run; the first member that gets a register decides the base of the run.
 
 use super::registers::RegSet;
+use super::rivals::{Rivals, alike};
 use crate::mir::{BlockId, Extra, MachineFunction, MachineInst, Opcode, Operand, PhysReg, Pseudo, Val, runs};
 use dovetail_base::workspace::{List, filled};
 use dovetail_isa::Op;
@@ -32,6 +33,8 @@ pub struct Hints {
     base: List<Option<PhysReg>>,
     /// By value: the number of its uses.
     used: List<u32>,
+    /// Webs that want other registers than these.
+    rivals: Rivals,
 }
 
 impl Hints {
@@ -44,6 +47,7 @@ impl Hints {
             member: filled(count, None),
             base: filled(f.operands.len(), None),
             used: filled(count, 0),
+            rivals: Rivals::default(),
         };
         for id in f.block_ids() {
             let block = f.block(id);
@@ -70,6 +74,7 @@ impl Hints {
         for inst in order.iter().flat_map(|id| f.insts_of(f.block(*id))) {
             it.wish_for_run(f, inst);
         }
+        it.rivals = Rivals::new(f, |val| it.web_of(val));
         it
     }
 
@@ -157,6 +162,25 @@ impl Hints {
     pub fn got(&mut self, val: Val, reg: PhysReg) {
         let web = self.web_of(val);
         self.reg[web] = Some(reg);
+    }
+
+    /// Registers that would keep an instruction that reads or makes the value from being one with its neighbour: all, and
+    /// those that do so for its result.
+    pub fn shared_banks(&mut self, val: Val) -> Option<[RegSet; 2]> {
+        let web = self.web_of(val);
+        let mut out = [RegSet::default(); 2];
+        let mut some = false;
+        for rival in self.rivals.of(web) {
+            if let Some(number) = self.reg[rival.web as usize].and_then(PhysReg::as_vgpr) {
+                let taken = alike(number, rival.mask);
+                out[0] = out[0].or(&taken);
+                if rival.is_result() {
+                    out[1] = out[1].or(&taken);
+                }
+                some = true;
+            }
+        }
+        some.then_some(out)
     }
 
     /// The run that the value should be in.

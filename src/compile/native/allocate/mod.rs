@@ -16,6 +16,7 @@ mod output;
 mod place;
 mod pressure;
 mod registers;
+mod rivals;
 mod room;
 mod slots;
 mod spill;

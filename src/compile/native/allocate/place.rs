@@ -5,10 +5,10 @@ use super::registers::{RegSet, base, class_of};
 use super::room::{Need, Result, Stop};
 use super::walk::{LIVES_ON, Walk};
 use crate::mir::classes::{Wants, alignment};
-use crate::mir::{BlockId, MachineInst, Operand, OperandValue, PhysReg, RegisterClass, runs};
+use crate::mir::{BlockId, Extra, MachineInst, Operand, OperandValue, PhysReg, RegisterClass, runs};
 use dovetail_base::error::Error;
 use dovetail_base::target::WaveSize;
-use dovetail_isa::{Format, OperandKind};
+use dovetail_isa::{Format, Op, OperandKind};
 use smallvec::SmallVec;
 
 /// Limit for the number of times that room is made for one instruction.
@@ -193,12 +193,22 @@ impl Walk<'_> {
         if let Some(vcc) = self.vcc_for(inst, number, run, position) {
             return Ok(vcc);
         }
-        if let Some(first) = self.place(run, class, free, None) {
+        let sum = self.dying_sum(inst, position);
+        if let Some(first) = self.place(run, class, free, None, sum) {
             return Ok(first);
         }
         // Registers that are occupied but may be written, since the instruction reads them for the last time.
         let dying = self.occupied.and(free);
         Err(self.lacks(Need { class, count: run.len(), members: SmallVec::new(), dying }))
+    }
+
+    /// The register of a sum's addend that ends here: in it, the sum has a form that can be a half.
+    fn dying_sum(&self, inst: &MachineInst, position: u32) -> Option<PhysReg> {
+        if !(self.pairs && inst.isa() == Some(Op::VFmaF32) && inst.extra == Extra::None) {
+            return None;
+        }
+        let addend = self.f.uses(inst).last()?.as_val().filter(|val| self.end[val.index()] == position)?;
+        self.loc[addend.index()]
     }
 
     /// The first register of a run of exclusive values, which have their registers from the start; `None` for other
@@ -262,7 +272,7 @@ impl Walk<'_> {
                 }
                 let mut wide: SmallVec<[Operand; 16]> = defs.into();
                 wide.resize(count, Operand { what: OperandValue::Undef, run: 0 });
-                match self.place(&wide, class, &free, None) {
+                match self.place(&wide, class, &free, None, None) {
                     Some(first) => first,
                     None => {
                         let need = Need { class, count, members: SmallVec::new(), dying: RegSet::default() };
@@ -303,13 +313,15 @@ impl Walk<'_> {
         (whole && ends).then_some(first)
     }
 
-    /// Chooses free registers for a run: where its members are preferred, otherwise the lowest.
+    /// Chooses free registers for a run: `prefer`, or where its members are preferred, or `rather`, or others that let instructions
+    /// be one, otherwise the lowest.
     pub(super) fn place(
         &mut self,
         run: &[Operand],
         class: RegisterClass,
         free: &RegSet,
         prefer: Option<PhysReg>,
+        rather: Option<PhysReg>,
     ) -> Option<PhysReg> {
         let (count, align) = (run.len() as u16, alignment(class, run.len()));
         let fits = |first: PhysReg| {
@@ -327,8 +339,23 @@ impl Walk<'_> {
                 return Some(first);
             }
         }
+        if let Some(first) = rather.filter(|first| fits(*first)) {
+            return Some(first);
+        }
         let unkept = free.without(&self.kept);
-        unkept.lowest(class, count, align).or_else(|| free.lowest(class, count, align))
+        self.apart(run, class, &unkept)
+            .or_else(|| unkept.lowest(class, count, align))
+            .or_else(|| free.lowest(class, count, align))
+    }
+
+    /// A register for a single value that lets the instructions that make and read it be one with their neighbours, if one
+    /// costs no waves.
+    fn apart(&mut self, run: &[Operand], class: RegisterClass, free: &RegSet) -> Option<PhysReg> {
+        let [one] = run else { return None };
+        let val = one.as_val().filter(|_| class == RegisterClass::Vector)?;
+        let banks = self.hints.shared_banks(val)?;
+        let lowest = |shared: &RegSet| free.without(shared).lowest(class, 1, 1).filter(|reg| *reg < self.costly);
+        banks.iter().find_map(lowest)
     }
 
     /// The first register for `count` definitions if `val`, which is definition number `k`, gets its place in the run

@@ -18,6 +18,11 @@ impl RegSet {
         set
     }
 
+    /// Of each 64 vector registers the same ones, as bits.
+    pub fn vectors(every: u64) -> Self {
+        Self([0, 0, 0, 0, every, every, every, every])
+    }
+
     /// Whether the set contains the register. One beyond the last vector register is in no set: runs are tried up to there.
     pub fn has(&self, reg: PhysReg) -> bool {
         self.0.get(usize::from(reg.0 >> 6)).is_some_and(|word| word >> (reg.0 & 63) & 1 != 0)

@@ -12,6 +12,7 @@ use super::copies::{CopyScratch, CopySource, Moves};
 use super::hints::Hints;
 use super::output::Output;
 use super::registers::{RegSet, class_of};
+use super::rivals::has_pairs;
 use super::room::Need;
 use super::room::{Result, Stop};
 use crate::liveness::{Liveness, args_at_end, args_at_start};
@@ -72,10 +73,15 @@ pub(super) struct Walk<'a> {
     pub(super) operands: List<Operand>,
     /// No instruction of the block names VCC, so that values may have it.
     pub(super) vcc_open: bool,
+    /// The first vector register that costs waves.
+    pub(super) costly: PhysReg,
+    /// Two vector operations can be one instruction.
+    pub(super) pairs: bool,
 }
 
 impl<'a> Walk<'a> {
     pub(super) fn new(f: &'a MachineFunction, live: &'a Liveness, usable: RegSet, loc: List<Option<PhysReg>>) -> Self {
+        let files = f.isa.facts();
         Self {
             f,
             live,
@@ -100,6 +106,8 @@ impl<'a> Walk<'a> {
             out: Output::default(),
             operands: List::default(),
             vcc_open: false,
+            costly: PhysReg::vgpr(files.vgprs_for(files.waves, f.wave) as u16),
+            pairs: has_pairs(f),
         }
     }
 
@@ -317,7 +325,7 @@ impl<'a> Walk<'a> {
                     }
                     let prefer = from.and_then(|from| if let CopySource::Reg(reg) = from { Some(reg) } else { None });
                     let class = f.class(val);
-                    let reg = own.or_else(|| self.place(&[*def], class, &free, prefer));
+                    let reg = own.or_else(|| self.place(&[*def], class, &free, prefer, None));
                     let reg = reg.ok_or_else(|| self.no_register(class, 1, &free))?;
                     free.remove(reg);
                     self.give(val, reg);

@@ -49,6 +49,44 @@ fn random_functions_keep_their_meaning() {
 }
 
 #[test]
+fn random_functions_keep_their_meaning_where_instructions_are_dual() {
+    let isa = Isa::of(Gpu::Gfx1100);
+    for (limits, live) in [(RegisterLimits::new(isa, 256), 4), (RegisterLimits::new(isa, 24), 12)] {
+        for shape in shapes(30, 60, live) {
+            let f = MachineFunction { isa, ..generate(shape) };
+            allocated(&f, limits, &format!("{shape:?}"));
+        }
+    }
+}
+
+#[test]
+fn neighbours_get_registers_with_which_they_are_one_instruction() {
+    let products = |gpu: Gpu| {
+        let mut w = Writer::new();
+        w.0.isa = Isa::of(gpu);
+        let address = w.push(Op::VMovB32, Some(RegisterClass::Vector), &[Operand::constant(0)], Extra::None);
+        let loaded = [0, 4, 8, 12, 16].map(|offset| w.load(address, offset));
+        let mut product = |a: usize, b: usize| w.v(Op::VMulF32, Operand::val(loaded[a]), Operand::val(loaded[b]));
+        let products = [product(0, 1), product(4, 2)];
+        products.iter().chain([&loaded[3]]).for_each(|val| w.store(address, *val, 0));
+        let f = w.done();
+        let made = allocated(&f, RegisterLimits::new(f.isa, 256), "products").expect("there are registers").function;
+        let numbers = |inst: &MachineInst| -> Vec<u16> {
+            let vgpr = |one: &Operand| if let OperandValue::Fixed(reg) = one.what { reg.as_vgpr() } else { None };
+            made.defs(inst).iter().chain(made.uses(inst)).filter_map(vgpr).collect()
+        };
+        made.insts.iter().filter(|inst| inst.isa() == Some(Op::VMulF32)).map(numbers).collect::<Vec<_>>()
+    };
+    let fit = |made: &[Vec<u16>]| {
+        let differ = |n: usize, mask: u16| made[0][n] & mask != made[1][n] & mask;
+        differ(0, 1) && differ(1, 3) && differ(2, 3)
+    };
+    let (dual, plain) = (products(Gpu::Gfx1100), products(Gpu::Gfx1030));
+    assert!(fit(&dual), "{dual:?}");
+    assert!(!fit(&plain), "{plain:?}: the lowest registers fit too");
+}
+
+#[test]
 fn few_registers_make_values_leave() {
     let [all, few] = [104, 40];
     let cases = [(8, all, 2), (12, all, 4), (16, few, 8), (24, all, 8), (32, few, 20), (64, all, 50)];
