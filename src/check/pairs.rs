@@ -90,9 +90,10 @@ impl Flow for History {
                     *since = since.saturating_add(1);
                 }
             }
-            // A scalar instruction waits for vector arithmetic whose result it reads.
-            if scalars(step.effects.reads.iter()).any(|register| self.writers.contains_key(&(register, true))) {
-                self.forget(|_, vector| vector);
+            // A scalar instruction waits for vector arithmetic whose result it reads. On another way here the register may have
+            // another writer, so it is known of this one only.
+            for register in scalars(step.effects.reads.iter()) {
+                self.writers.remove(&(register, true));
             }
         }
         if !scalar && !vector {

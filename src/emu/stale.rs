@@ -25,13 +25,15 @@ enum Unit {
     Other,
 }
 
-/// A write that is not seen everywhere yet.
+/// A write that may not be seen everywhere yet.
 #[derive(Clone, Copy, Debug)]
 struct Write {
     old: u32,
     /// By vector arithmetic; else by a scalar instruction, so many others ago.
     vector: bool,
     age: u8,
+    /// Vector arithmetic had read the pair. Otherwise all see it.
+    stale: bool,
 }
 
 /// The registers of a wave.
@@ -100,6 +102,7 @@ impl StaleScalars {
             self.waits.set(true);
         }
         match (write, self.unit) {
+            (Some(Write { stale: false, .. }), _) => value,
             (Some(write), Unit::Vector) if write.vector || write.age <= RegisterHazard::SCALARS_BEFORE_VECTOR => {
                 write.old
             }
@@ -116,11 +119,10 @@ impl StaleScalars {
     pub fn write(&mut self, register: usize, old: u32) {
         let (pairs, unit) = (self.pairs, self.unit);
         let Some(write) = self.writes.get_mut(register) else { return };
+        let stale = pairs >> (register / 2) & 1 == 1;
         *write = match unit {
-            Unit::Vector | Unit::Scalar if pairs >> (register / 2) & 1 == 1 => {
-                Some(Write { old, vector: unit == Unit::Vector, age: 0 })
-            }
-            _ => None,
+            Unit::Vector | Unit::Scalar => Some(Write { old, vector: unit == Unit::Vector, age: 0, stale }),
+            Unit::Program | Unit::Other => None,
         };
     }
 

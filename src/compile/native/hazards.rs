@@ -29,7 +29,7 @@ fn may_trip(code: &Code) -> bool {
         RegisterHazard::LdsDirectAfterVector | RegisterHazard::LdsDirectAfterMemory => {
             inst.entry.format == Format::Ldsdir
         }
-        RegisterHazard::PartialForwarding | RegisterHazard::MaskWrite => true,
+        RegisterHazard::PartialForwarding | RegisterHazard::MaskWrite | RegisterHazard::PairWrite => true,
     };
     let hazards = || code.isa.register_hazards.iter().filter(|hazard| hazard.concerns(code.wave));
     code.items.iter().any(|item| hazards().any(|hazard| needed(*hazard, &item.inst)))

@@ -89,10 +89,8 @@ impl PairWrites {
                 for age in self.by_scalar.iter_mut().filter(|age| **age < NEVER - 1) {
                     *age += 1;
                 }
-                if read & self.by_vector != 0 {
-                    self.by_vector = 0;
-                }
-                self.by_vector &= !written;
+                // It waits for what vector arithmetic wrote there, if that is the way that was taken: for others it may not have.
+                self.by_vector &= !(read | written);
                 self.written(written, 0);
             }
             _ if inst.is_vector() => {
