@@ -181,7 +181,7 @@ pub fn execute(op: Buffer, inst: &Instruction, f: &BufferFields, wave: &mut Wave
         let thread = if descriptor.adds_thread() { lane as u64 } else { 0 };
         // The sum wraps at 32 bits: compilers fold any constant into the instruction's offset.
         let offset = if f.offen { wave.vgpr(f.vaddr, usize::from(f.idxen), lane) } else { 0 };
-        let offset = u64::from(offset.wrapping_add(u32::from(f.offset)));
+        let offset = u64::from(offset.wrapping_add(f.offset));
         let place = BufferAddress { descriptor, index: index + thread, offset, soffset };
         match op {
             Buffer::Nothing => {}

@@ -191,7 +191,7 @@ impl Lane {
         let soffset = self.source(buffer.soffset);
         let (widths, number) = self.formats[&buffer.format.expect("typed")].clone();
         let size = widths.iter().map(|w| u32::from(*w)).sum::<u32>() / 8;
-        let offset = u32::from(buffer.offset);
+        let offset = buffer.offset;
         assert!(index < word(2), "index {index} is out of range");
         assert!(stride == 0 || offset < stride, "offset {offset} is out of range");
         let address = base + u64::from(soffset) + u64::from(index) * u64::from(stride) + u64::from(offset);

@@ -1,7 +1,8 @@
 //! Fields of gfx10's formats (AMD, "RDNA 2 Instruction Set Architecture", chapter 13; checked against llvm-mc).
 
-use super::field::{bit, field};
-use super::*;
+use super::field::{CodeField, bit, field};
+use super::model::*;
+use crate::Format;
 
 const NO_FIELD: CodeField = CodeField::NONE;
 

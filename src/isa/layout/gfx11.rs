@@ -1,7 +1,9 @@
 //! Fields of gfx11's formats (AMD, "RDNA 3 Instruction Set Architecture", chapter 15; checked against llvm-mc).
 
-use super::field::{bit, field};
-use super::*;
+use super::field::{CodeField, bit, field};
+use super::gfx10;
+use super::model::*;
+use crate::Format;
 
 const NO_FIELD: CodeField = CodeField::NONE;
 

@@ -1,7 +1,9 @@
 //! Fields of gfx12's formats (AMD, "RDNA 4 Instruction Set Architecture", chapter 15; checked against llvm-mc-22).
 
-use super::field::{bit, field};
-use super::*;
+use super::field::{CodeField, bit, field};
+use super::model::*;
+use super::{gfx10, gfx11};
+use crate::Format;
 
 const NO_FIELD: CodeField = CodeField::NONE;
 

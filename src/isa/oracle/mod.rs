@@ -2,6 +2,7 @@
 
 mod llvm;
 mod random;
+mod random_memory;
 mod recorded;
 mod refusals;
 mod round_trip;

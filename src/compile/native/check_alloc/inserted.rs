@@ -177,7 +177,7 @@ impl Check<'_> {
             return Err(Error::bug("an inserted access that is indexed"));
         };
         let unit = self.before.isa.facts().scratch.scalar_unit(self.before.wave);
-        let offset = far.filter(|far| far.is_multiple_of(unit)).map(|far| far / unit + u32::from(offset));
+        let offset = far.filter(|far| far.is_multiple_of(unit)).map(|far| far / unit + offset);
         let own = offset.filter(|at| *at >= self.before.scratch_bytes && at + 4 <= self.after.scratch_bytes);
         match own {
             Some(offset) if reg_of(descriptor) == Some(PhysReg::SCRATCH) => Ok(offset),

@@ -139,7 +139,7 @@ fn place(f: &MachineFunction, inst: &MachineInst, row: &OpcodeRow) -> Option<Acc
         Extra::Buffer { offset, idxen: false, offen, format: None, .. } => {
             // Address, descriptor, scalar offset: everything that forms the address, except the constant.
             let base = base(2 + usize::from(offen))?;
-            let at = u32::from(offset);
+            let at = offset;
             Some(AccessRange { base, parts: [(at, at + bytes); 2] })
         }
         _ => None,
