@@ -6,7 +6,7 @@ use super::cache::{self, CacheRules};
 use super::counters::{self, WaitLayout};
 use super::hazards::{self, Hazard, RegisterHazard};
 use super::instruction::Addresses;
-use super::layout::{self, Layout};
+use super::layout::{self, EncodingLayout};
 use super::link_words::LinkWords;
 use super::operand_codes::OperandCodes;
 use super::program_names::{self, ProgramNames};
@@ -31,7 +31,7 @@ pub struct Isa {
     by_number: [[u16; NUMBERS]; Format::ALL.len()],
     /// What the first dword of a format begins with, by format; `None` if there is no such format.
     prefixes: [Option<u32>; Format::ALL.len()],
-    pub(super) layout: &'static Layout,
+    pub(super) layout: &'static EncodingLayout,
     /// Numbers of operands.
     pub(super) codes: OperandCodes,
     pub(super) sampling: SamplingTable,
@@ -75,7 +75,7 @@ pub struct IsaLimits {
 struct Tables {
     set: InstructionSet,
     rows: &'static [OpcodeRow],
-    layout: &'static Layout,
+    layout: &'static EncodingLayout,
     codes: OperandCodes,
     waits: &'static WaitLayout,
     cache: &'static CacheRules,

@@ -1,6 +1,6 @@
 //! Instructions as words: what the linker writes into code, and what it recognises and changes there, without decoding.
 
-use super::layout::{CodeField, Layout};
+use super::layout::{CodeField, EncodingLayout};
 use super::operand_codes::{LITERAL, OperandCodes};
 use super::tables::row_of;
 use super::{Op, OpcodeRow};
@@ -64,7 +64,7 @@ impl Pattern {
 }
 
 /// The first dword of a scalar operation or a scalar load without operands: beginning of the format, opcode.
-const fn pattern(rows: &'static [OpcodeRow], layout: &Layout, op: Op) -> Pattern {
+const fn pattern(rows: &'static [OpcodeRow], layout: &EncodingLayout, op: Op) -> Pattern {
     let row = row_of(rows, op);
     let field = match layout.scalar(row.format) {
         Some(scalar) => scalar.op,
@@ -82,7 +82,7 @@ const fn pattern(rows: &'static [OpcodeRow], layout: &Layout, op: Op) -> Pattern
 impl LinkWords {
     pub(super) const fn new(
         rows: &'static [OpcodeRow],
-        layout: &Layout,
+        layout: &EncodingLayout,
         codes: OperandCodes,
         bad_distance: Option<u16>,
     ) -> Self {

@@ -65,7 +65,7 @@ const GLOBAL: FlatLayout = FlatLayout {
     lds: bit(13),
     cache: CacheLayout { glc: bit(16), slc: bit(17), dlc: bit(12), ..CacheLayout::NONE },
 };
-const BUFFER: BufferLayout = BufferLayout {
+const BUFFER: BufferAccessLayout = BufferAccessLayout {
     op: field(25, 18),
     format: NO_FIELD,
     offset: field(11, 0),
@@ -132,9 +132,9 @@ pub(super) const DS: DsLayout = DsLayout {
 };
 
 /// The encoding of gfx10.1 and gfx10.3.
-pub(crate) static GFX10: Layout = GFX10_LAYOUT;
+pub(crate) static GFX10: EncodingLayout = GFX10_LAYOUT;
 
-pub(super) const GFX10_LAYOUT: Layout = Layout {
+pub(super) const GFX10_LAYOUT: EncodingLayout = EncodingLayout {
     prefixes: PREFIXES,
     sop2: ScalarLayout { op: field(29, 23), ..SCALAR },
     sopk: ScalarLayout { op: field(27, 23), dst: field(22, 16), ..CONSTANT },
@@ -203,7 +203,7 @@ pub(super) const GFX10_LAYOUT: Layout = Layout {
     scratch: GLOBAL,
     global: GLOBAL,
     mubuf: BUFFER,
-    mtbuf: BufferLayout { op: field(18, 16).and(53), format: field(25, 19), lds: NO_FIELD, ..BUFFER },
+    mtbuf: BufferAccessLayout { op: field(18, 16).and(53), format: field(25, 19), lds: NO_FIELD, ..BUFFER },
     vector_memory: 2,
     mimg: MIMG,
     vsample: MIMG,

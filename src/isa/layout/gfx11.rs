@@ -50,7 +50,7 @@ const GLOBAL: FlatLayout = FlatLayout {
     lds: NO_FIELD,
     cache: CacheLayout { glc: bit(14), slc: bit(15), dlc: bit(13), ..CacheLayout::NONE },
 };
-const BUFFER: BufferLayout = BufferLayout {
+const BUFFER: BufferAccessLayout = BufferAccessLayout {
     op: field(25, 18),
     format: NO_FIELD,
     offset: field(11, 0),
@@ -76,9 +76,9 @@ pub(super) const LDSDIR: LdsDirectLayout = LdsDirectLayout {
 };
 
 /// The encoding of gfx11 and gfx11.5. Scalar and vector formats are where gfx10 has them.
-pub(crate) static GFX11: Layout = GFX11_LAYOUT;
+pub(crate) static GFX11: EncodingLayout = GFX11_LAYOUT;
 
-pub(super) const GFX11_LAYOUT: Layout = Layout {
+pub(super) const GFX11_LAYOUT: EncodingLayout = EncodingLayout {
     prefixes: PREFIXES,
     smem: SmemLayout { cache: CacheLayout { glc: bit(14), dlc: bit(13), ..CacheLayout::NONE }, ..gfx10::SMEM },
     sdwa: SdwaLayout::NONE,
@@ -94,7 +94,7 @@ pub(super) const GFX11_LAYOUT: Layout = Layout {
     scratch: FlatLayout { vaddr_enabled: bit(55), ..GLOBAL },
     global: GLOBAL,
     mubuf: BUFFER,
-    mtbuf: BufferLayout { op: field(18, 15), format: field(25, 19), ..BUFFER },
+    mtbuf: BufferAccessLayout { op: field(18, 15), format: field(25, 19), ..BUFFER },
     mimg: ImageLayout {
         op: field(25, 18),
         vaddr: field(39, 32),

@@ -53,7 +53,7 @@ const GLOBAL: FlatLayout = FlatLayout {
     cache: CACHE,
 };
 /// The highest bit of the offset's field has to be clear.
-const BUFFER: BufferLayout = BufferLayout {
+const BUFFER: BufferAccessLayout = BufferAccessLayout {
     op: field(20, 14),
     format: field(61, 55),
     offset: field(94, 72),
@@ -90,7 +90,7 @@ const IMAGE: ImageLayout = ImageLayout {
 };
 
 /// The encoding of gfx12. Scalar and vector formats are where gfx11 has them.
-pub(crate) static GFX12: Layout = Layout {
+pub(crate) static GFX12: EncodingLayout = EncodingLayout {
     prefixes: PREFIXES,
     smem: SmemLayout {
         op: field(18, 13),

@@ -245,7 +245,7 @@ pub(crate) struct FlatLayout {
 
 /// Fields of MUBUF and MTBUF.
 #[derive(Debug)]
-pub(crate) struct BufferLayout {
+pub(crate) struct BufferAccessLayout {
     pub(crate) op: CodeField,
     pub(crate) format: CodeField,
     pub(crate) offset: CodeField,
@@ -305,7 +305,7 @@ pub(crate) struct ExportLayout {
 
 /// The encoding of a group of families: the fields of every format.
 #[derive(Debug)]
-pub(crate) struct Layout {
+pub(crate) struct EncodingLayout {
     /// Beginnings of the formats, a longer one before a shorter one that it also has.
     pub(crate) prefixes: &'static [Prefix],
     pub(crate) sop2: ScalarLayout,
@@ -332,8 +332,8 @@ pub(crate) struct Layout {
     pub(crate) flat: FlatLayout,
     pub(crate) scratch: FlatLayout,
     pub(crate) global: FlatLayout,
-    pub(crate) mubuf: BufferLayout,
-    pub(crate) mtbuf: BufferLayout,
+    pub(crate) mubuf: BufferAccessLayout,
+    pub(crate) mtbuf: BufferAccessLayout,
     /// Dwords of an access of vector memory, without those of more addresses.
     pub(crate) vector_memory: u8,
     pub(crate) mimg: ImageLayout,
@@ -343,7 +343,7 @@ pub(crate) struct Layout {
     pub(crate) no_address: u32,
 }
 
-impl Layout {
+impl EncodingLayout {
     /// The format that a first dword is of.
     pub(crate) fn format(&self, first: u32) -> Option<Format> {
         self.prefixes.iter().find(|prefix| first & prefix.mask == prefix.value).map(|prefix| prefix.format)
