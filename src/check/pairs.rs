@@ -1,22 +1,21 @@
 //! Finds scalar registers that are read too soon after they were written, where vector arithmetic has read their pair before
-//! ([`RegisterHazard::PairWrite`](dovetail_isa::RegisterHazard)): each write is remembered by its register, with the scalar
-//! instructions since.
+//! ([`RegisterHazard::PairWrite`](dovetail_isa::RegisterHazard)): each write is remembered by its register, until something
+//! waits for it.
 
 use super::flow::{Graph, Step};
 use super::solve::{Flow, forwards};
 use dovetail_isa::instruction::Fields;
-use dovetail_isa::{Format, Register, RegisterHazard as Hazard, depctr};
+use dovetail_isa::{Format, Register, depctr};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// First number that is neither an SGPR's nor VCC's, and the first of VCC.
 const END: u8 = 108;
 const VCC: u8 = 106;
 
-/// Who wrote a register last.
+/// Who wrote a register.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Writer {
-    /// A scalar instruction, so many others ago.
-    Scalar(u8),
+    Scalar,
     Vector,
 }
 
@@ -25,8 +24,8 @@ enum Writer {
 struct History {
     /// Numbers of pairs that vector arithmetic has read.
     pairs: BTreeSet<u8>,
-    /// By register: its writers that a reader could miss, with their places.
-    writers: BTreeMap<(u8, bool), (Writer, u32)>,
+    /// Writes that a reader could miss, with their places.
+    writes: BTreeMap<(u8, Writer), u32>,
 }
 
 /// Adds what is too early to `found`: places of the reader and of the writer.
@@ -40,89 +39,97 @@ fn scalars(registers: impl Iterator<Item = Register>) -> impl Iterator<Item = u8
     registers.filter_map(|register| u8::try_from(register.index()).ok()).filter(|number| *number < END)
 }
 
-/// Whether it is an instruction of the scalar unit that is no program control.
-fn counts(step: &Step) -> bool {
-    matches!(step.inst.fields, Fields::Scalar(_)) && step.inst.entry.format != Format::Sopp
-}
-
 impl History {
     /// The write that an instruction reads too early.
     fn missed(&self, step: &Step) -> Option<u32> {
-        let vector = step.inst.is_vector();
-        if !vector && !matches!(step.inst.fields, Fields::Scalar(_)) {
-            return None;
-        }
-        let too_early = |(writer, at): &(Writer, u32)| match writer {
-            Writer::Vector => vector.then_some(*at),
-            Writer::Scalar(since) => {
-                let safe = if vector { Hazard::SCALARS_BEFORE_VECTOR } else { Hazard::SCALARS_BEFORE_SCALAR };
-                (*since <= safe).then_some(*at)
-            }
+        let writers: &[Writer] = match &step.inst.fields {
+            _ if step.inst.is_vector() => &[Writer::Scalar, Writer::Vector],
+            Fields::Scalar(_) => &[Writer::Scalar],
+            _ => return None,
         };
-        let of = |register: u8| [false, true].into_iter().filter_map(move |by| self.writers.get(&(register, by)));
-        scalars(step.effects.reads.iter()).flat_map(of).find_map(too_early)
+        let of = |register: u8| writers.iter().find_map(move |writer| self.writes.get(&(register, *writer)));
+        scalars(step.effects.reads.iter()).find_map(of).copied()
     }
 
-    fn forget(&mut self, done: impl Fn(u8, bool) -> bool) {
-        self.writers.retain(|(register, vector), _| !done(*register, *vector));
+    fn forget(&mut self, done: impl Fn(u8, Writer) -> bool) {
+        self.writes.retain(|(register, writer), _| !done(*register, *writer));
     }
 }
 
 impl Flow for History {
     fn step(&mut self, step: &Step) {
-        let vector = step.inst.is_vector();
         if step.inst.clears(depctr::SCALARS) {
-            self.forget(|_, vector| !vector);
+            self.forget(|_, writer| writer == Writer::Scalar);
         }
         if step.inst.clears(depctr::VCC_OF_VECTOR) {
-            self.forget(|register, vector| vector && register >= VCC);
+            self.forget(|register, writer| writer == Writer::Vector && register >= VCC);
         }
         if step.inst.clears(depctr::SCALARS_OF_VECTOR) {
-            self.forget(|register, vector| vector && register < VCC);
+            self.forget(|register, writer| writer == Writer::Vector && register < VCC);
         }
-        if matches!(step.inst.fields, Fields::Smem(_) | Fields::Buffer(_) | Fields::Image(_)) {
-            self.writers.clear();
-        }
-        let scalar = counts(step);
-        if scalar {
-            for (writer, _) in self.writers.values_mut() {
-                if let Writer::Scalar(since) = writer {
-                    *since = since.saturating_add(1);
+        let reads = || scalars(step.effects.reads.iter());
+        let (writer, other) = match &step.inst.fields {
+            _ if step.inst.is_vector() => {
+                // It reads before it writes.
+                self.pairs.extend(reads().map(|register| register / 2));
+                (Writer::Vector, Writer::Scalar)
+            }
+            Fields::Scalar(_) if step.inst.entry.format != Format::Sopp => {
+                // It waits for vector arithmetic whose result it reads. On another way here the register may have another
+                // writer, so that is known of this register only.
+                for register in reads() {
+                    self.writes.remove(&(register, Writer::Vector));
                 }
+                (Writer::Scalar, Writer::Vector)
             }
-            // A scalar instruction waits for vector arithmetic whose result it reads. On another way here the register may have
-            // another writer, so it is known of this one only.
-            for register in scalars(step.effects.reads.iter()) {
-                self.writers.remove(&(register, true));
-            }
-        }
-        if !scalar && !vector {
-            return;
-        }
+            _ => return,
+        };
         for register in scalars(step.effects.writes.iter()) {
-            self.writers.remove(&(register, !vector));
+            self.writes.remove(&(register, other));
             if self.pairs.contains(&(register / 2)) {
-                let writer = if vector { Writer::Vector } else { Writer::Scalar(0) };
-                self.writers.insert((register, vector), (writer, step.at));
+                self.writes.insert((register, writer), step.at);
             }
-        }
-        if vector {
-            self.pairs.extend(scalars(step.effects.reads.iter()).map(|register| register / 2));
         }
     }
 
     fn join(&mut self, other: &Self) -> bool {
-        let mut changed = !other.pairs.is_subset(&self.pairs);
+        let before = (self.pairs.len(), self.writes.len());
         self.pairs.extend(&other.pairs);
-        for (key, theirs) in &other.writers {
-            match self.writers.get(key) {
-                Some((mine, _)) if *mine <= theirs.0 => {}
-                _ => {
-                    self.writers.insert(*key, *theirs);
-                    changed = true;
-                }
-            }
+        for (what, at) in &other.writes {
+            self.writes.entry(*what).or_insert(*at);
         }
-        changed
+        before != (self.pairs.len(), self.writes.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::by_hand::places;
+    use super::super::register_hazards;
+    use dovetail_base::target::WaveSize;
+    use dovetail_isa::instruction::Instruction;
+    use dovetail_isa::{Isa, Op, Scalar, Sgpr, Src, Vgpr};
+
+    #[test]
+    fn a_write_is_missed_by_who_reads_it_without_a_wait() {
+        let isa = Isa::of("gfx1200".parse().expect("known"));
+        let s = |n| Scalar::Sgpr(Sgpr::new(n).expect("in range"));
+        let early = |code: &[Instruction]| {
+            places(isa, WaveSize::W32, code, |graph, reporter| register_hazards::check(graph, WaveSize::W32, reporter))
+        };
+        let set = Instruction::scalar(isa, Op::SMovB32, Some(s(4)), &[Src::Int(0)]);
+        let get = Instruction::scalar(isa, Op::SMovB32, Some(s(40)), &[Src::Scalar(s(4))]);
+        let vector = Instruction::vector(isa, Op::VMovB32, Vgpr(0), &[Src::Scalar(s(4))]);
+        let compare = Instruction::vector(isa, Op::VCmpEqU32, s(4), &[Src::Scalar(s(5)), Vgpr(1).into()]);
+        let wait = |fields| Instruction::program(isa, Op::SWaitcntDepctr, fields);
+        assert!(early(&[set, vector, get]).is_empty());
+        assert_eq!(early(&[vector, set, get]), [2]);
+        assert_eq!(early(&[vector, set, vector]), [2]);
+        assert!(early(&[vector, set, wait(0xfffe), vector]).is_empty());
+        assert_eq!(early(&[vector, set, wait(0xf1ff), vector]), [3]);
+        // It has read the pair that it writes.
+        assert_eq!(early(&[compare, vector]), [1]);
+        assert!(early(&[compare, get, vector]).is_empty());
+        assert!(early(&[compare, wait(0xf1ff), vector]).is_empty());
     }
 }

@@ -45,8 +45,15 @@ pub fn resolve(op: MachineAtomic) -> Atomic {
             let sum = |shift| u64::from(to_f16(half(c.old, shift) + half(c.data, shift), Round::Nearest));
             sum(0) | sum(16) << 16
         },
-        // Nothing here compiles to it.
-        MachineAtomic::PackedAddBf16 => |c| c.old,
+        MachineAtomic::PackedAddBf16 => |c| {
+            // A bfloat16 is the high half of a float; the sum is rounded to the nearest, ties to even.
+            let wide = |word: u64, shift: u32| f32::from_bits((word >> shift) as u32 & 0xffff_0000);
+            let sum = |shift: u32| {
+                let bits = (wide(c.old << 16 >> shift, 0) + wide(c.data << 16 >> shift, 0)).to_bits();
+                u64::from(bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16)
+            };
+            sum(0) | sum(16) << 16
+        },
         MachineAtomic::Add => |c| c.old.wrapping_add(c.data),
         MachineAtomic::Sub => |c| c.old.wrapping_sub(c.data),
         MachineAtomic::SubClamped => |c| c.old.saturating_sub(c.data),

@@ -6,7 +6,7 @@ use super::wave::{Wave, WaveState};
 use dovetail_base::error::{Error, Result};
 use dovetail_isa::Op;
 use dovetail_isa::instruction::ScalarFields;
-use dovetail_isa::{ASKS_REAL_TIME, Counter, OperandKind, SHADER_CYCLES, Scalar, Src};
+use dovetail_isa::{ASKS_REAL_TIME, Counter, OperandKind, SHADER_CYCLES, SHADER_CYCLES_HI, Scalar, Src};
 
 /// Operation of a control instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,7 +237,7 @@ fn hardware_register(imm: u16) -> (u16, u32, u32) {
 fn read_register(wave: &Wave, register: u16) -> Result<u32> {
     match register {
         MODE => Ok(wave.mode.0),
-        SHADER_CYCLES => Ok(0),
+        SHADER_CYCLES | SHADER_CYCLES_HI => Ok(0),
         FLAT_SCR_LO => Ok(wave.flat_scratch as u32),
         FLAT_SCR_HI => Ok((wave.flat_scratch >> 32) as u32),
         _ => Err(Error::unsupported("hardware register", format!("number {register}"))),

@@ -1,11 +1,13 @@
 //! Scalar registers whose new value is not seen yet, on GPUs that do not wait for it (gfx12; LLVM, `AMDGPUWaitSGPRHazards`; Mesa,
-//! `VALUReadSGPRHazard`): what vector arithmetic has read once, and something has written since, reads as before for a while.
+//! `VALUReadSGPRHazard`): what vector arithmetic has read once, and something has written since, reads as before.
 //!
 //! | written by | read as before by | until |
 //! | --- | --- | --- |
-//! | a scalar instruction | scalar instructions, vector arithmetic | so many scalar instructions later |
-//! | vector arithmetic | vector arithmetic | a scalar instruction reads it |
-//! | both | | `s_wait_alu` with its field at 0; scalar memory, a buffer or an image |
+//! | a scalar instruction | scalar instructions, vector arithmetic | `s_wait_alu` with its field at 0 |
+//! | vector arithmetic | vector arithmetic | the same; or a scalar instruction reads something that vector arithmetic has just written, and so waits for all of that |
+//!
+//! Code that is made or checked before it runs does not know whether a register has just been written that way, so there a
+//! scalar read ends this for the register alone.
 
 use dovetail_isa::instruction::{Fields, Instruction};
 use dovetail_isa::{Format, Isa, Op, RegisterHazard, depctr};
@@ -29,9 +31,8 @@ enum Unit {
 #[derive(Clone, Copy, Debug)]
 struct Write {
     old: u32,
-    /// By vector arithmetic; else by a scalar instruction, so many others ago.
+    /// By vector arithmetic; else by a scalar instruction.
     vector: bool,
-    age: u8,
     /// Vector arithmetic had read the pair. Otherwise all see it.
     stale: bool,
 }
@@ -41,10 +42,8 @@ struct Write {
 pub struct StaleScalars {
     unit: Unit,
     /// A bit for each pair that vector arithmetic has read.
-    pairs: u64,
-    /// Registers that the current instruction reads.
-    read: Cell<u128>,
-    /// It is a scalar one and waits for vector arithmetic, whose result it reads.
+    pairs: Cell<u64>,
+    /// The current instruction is a scalar one and waits for vector arithmetic, whose result it reads.
     waits: Cell<bool>,
     writes: [Option<Write>; REGISTERS],
 }
@@ -52,20 +51,13 @@ pub struct StaleScalars {
 impl StaleScalars {
     /// Those of a wave that has done nothing; `None` on GPUs without this.
     pub fn new(isa: &Isa) -> Option<Box<Self>> {
-        isa.register_hazards.contains(&RegisterHazard::PairWrite).then(|| {
-            Box::new(Self {
-                unit: Unit::Other,
-                pairs: 0,
-                read: Cell::new(0),
-                waits: Cell::new(false),
-                writes: [None; REGISTERS],
-            })
-        })
+        let (pairs, waits) = (Cell::new(0), Cell::new(false));
+        let has = isa.register_hazards.contains(&RegisterHazard::PairWrite);
+        has.then(|| Box::new(Self { unit: Unit::Other, pairs, waits, writes: [None; REGISTERS] }))
     }
 
     /// An instruction begins.
     pub fn begin(&mut self, inst: &Instruction) {
-        self.read.set(0);
         self.waits.set(false);
         self.unit = match &inst.fields {
             Fields::Vector(_) | Fields::Dual(_) | Fields::Interp(_) => Unit::Vector,
@@ -75,7 +67,6 @@ impl StaleScalars {
         };
         match &inst.fields {
             Fields::Scalar(f) if inst.entry.op == Op::SWaitcntDepctr => self.waited(!f.imm),
-            Fields::Smem(_) | Fields::Buffer(_) | Fields::Image(_) => self.writes = [None; REGISTERS],
             _ => {}
         }
     }
@@ -97,52 +88,36 @@ impl StaleScalars {
     /// What the current instruction reads from a register with this value.
     pub fn read(&self, register: usize, value: u32) -> u32 {
         let Some(write) = self.writes.get(register) else { return value };
-        self.read.set(self.read.get() | 1 << register);
-        if self.unit == Unit::Scalar && write.is_some_and(|write| write.vector) {
-            self.waits.set(true);
+        match self.unit {
+            Unit::Vector => self.pairs.set(self.pairs.get() | 1 << (register / 2)),
+            Unit::Scalar if write.is_some_and(|write| write.vector) => self.waits.set(true),
+            Unit::Scalar | Unit::Program | Unit::Other => {}
         }
-        match (write, self.unit) {
-            (Some(Write { stale: false, .. }), _) => value,
-            (Some(write), Unit::Vector) if write.vector || write.age <= RegisterHazard::SCALARS_BEFORE_VECTOR => {
-                write.old
-            }
-            (Some(write), Unit::Scalar | Unit::Program)
-                if !write.vector && write.age <= RegisterHazard::SCALARS_BEFORE_SCALAR =>
-            {
-                write.old
-            }
-            _ => value,
+        let Some(Write { old, vector, stale: true }) = *write else { return value };
+        match self.unit {
+            Unit::Vector => old,
+            Unit::Scalar | Unit::Program if !vector => old,
+            Unit::Scalar | Unit::Program | Unit::Other => value,
         }
     }
 
     /// The current instruction writes a register that had this value.
     pub fn write(&mut self, register: usize, old: u32) {
-        let (pairs, unit) = (self.pairs, self.unit);
         let Some(write) = self.writes.get_mut(register) else { return };
-        let stale = pairs >> (register / 2) & 1 == 1;
-        *write = match unit {
-            Unit::Vector | Unit::Scalar => Some(Write { old, vector: unit == Unit::Vector, age: 0, stale }),
+        let stale = self.pairs.get() >> (register / 2) & 1 == 1;
+        *write = match self.unit {
+            Unit::Vector | Unit::Scalar => Some(Write { old, vector: self.unit == Unit::Vector, stale }),
             Unit::Program | Unit::Other => None,
         };
     }
 
     /// The current instruction ends.
     pub fn end(&mut self) {
-        let read = self.read.get();
-        let registers = || (0..REGISTERS).filter(|n| read >> n & 1 == 1);
-        match self.unit {
-            Unit::Vector => self.pairs = registers().fold(self.pairs, |pairs, n| pairs | 1 << (n / 2)),
-            Unit::Scalar => {
-                let waits = self.waits.get();
-                for write in &mut self.writes {
-                    match write {
-                        Some(of_vector) if of_vector.vector && waits => *write = None,
-                        Some(of_scalar) => of_scalar.age = of_scalar.age.saturating_add(1),
-                        None => {}
-                    }
-                }
-            }
-            Unit::Program | Unit::Other => {}
+        if self.waits.get() {
+            self.writes
+                .iter_mut()
+                .filter(|write| write.is_some_and(|write| write.vector))
+                .for_each(|write| *write = None);
         }
     }
 }
@@ -187,9 +162,8 @@ mod tests {
         assert_eq!((seen(&[set], &vector), seen(&[set], &get)), (2, 2));
         assert_eq!((seen(&[vector, set], &vector), seen(&[vector, set], &get)), (1, 1));
         let filler = mov(20, Src::Int(1));
-        let later = |count| [&[vector, set][..], &vec![filler; count]].concat();
-        assert_eq!((seen(&later(9), &get), seen(&later(10), &get)), (1, 2));
-        assert_eq!((seen(&later(10), &vector), seen(&later(11), &vector)), (1, 2));
+        let later = [&[vector, set][..], &[filler; 30]].concat();
+        assert_eq!((seen(&later, &get), seen(&later, &vector)), (1, 1));
         assert_eq!(seen(&[vector, set, wait(depctr::SCALARS)], &get), 2);
         assert_eq!(seen(&[vector, set, wait(depctr::SCALARS_OF_VECTOR)], &get), 1);
         // A scalar instruction waits for vector arithmetic.

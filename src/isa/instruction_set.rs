@@ -69,6 +69,9 @@ pub struct IsaLimits {
     /// The first half of a dual instruction may overwrite what the second one reads (Mesa, `is_vopd_compatible`: not from gfx12
     /// on).
     pub first_half_overwrites: bool,
+    /// Hardware register with the high half of a wave's clock, of which [`SHADER_CYCLES`](crate::SHADER_CYCLES) is the low half.
+    /// `None`: the clock has 20 bits.
+    pub cycles_high: Option<u16>,
 }
 
 /// What the tables of an instruction set are.
@@ -91,6 +94,8 @@ struct Tables {
     scalar_beside_lanes: bool,
     /// [`IsaLimits::first_half_overwrites`].
     first_half_overwrites: bool,
+    /// [`IsaLimits::cycles_high`].
+    cycles_high: Option<u16>,
     /// A distance with which a branch goes astray.
     bad_distance: Option<u16>,
     names: &'static ProgramNames,
@@ -111,6 +116,7 @@ const GFX103_TABLES: Tables = Tables {
     addresses_in_clauses: true,
     scalar_beside_lanes: false,
     first_half_overwrites: true,
+    cycles_high: None,
     bad_distance: None,
     names: &program_names::GFX10,
 };
@@ -149,6 +155,7 @@ const GFX11_TABLES: Tables = Tables {
     addresses_in_clauses: true,
     scalar_beside_lanes: false,
     first_half_overwrites: true,
+    cycles_high: None,
     bad_distance: None,
     names: &program_names::GFX11,
 };
@@ -168,6 +175,7 @@ static GFX1200: Isa = Isa::new(Tables {
     register_hazards: hazards::REGISTERS_GFX12,
     scalar_beside_lanes: true,
     first_half_overwrites: false,
+    cycles_high: Some(program_names::SHADER_CYCLES_HI),
     names: &program_names::GFX12,
     ..GFX11_TABLES
 });
@@ -192,6 +200,7 @@ impl Isa {
             addresses_in_clauses,
             scalar_beside_lanes,
             first_half_overwrites,
+            cycles_high,
             bad_distance,
             names,
         } = of;
@@ -215,6 +224,7 @@ impl Isa {
             addresses_in_clauses,
             scalar_beside_lanes,
             first_half_overwrites,
+            cycles_high,
         };
         Self {
             set,

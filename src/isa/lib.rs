@@ -89,7 +89,7 @@ pub use instruction_set::{Isa, IsaLimits};
 pub use link_words::{LinkWords, ScalarLoad, WordRun};
 pub use op::Op;
 pub use operands::Takes;
-pub use program_names::{ASKS_REAL_TIME, SHADER_CYCLES};
+pub use program_names::{ASKS_REAL_TIME, SHADER_CYCLES, SHADER_CYCLES_HI};
 pub use reg::{InlineFloat, Scalar, Sgpr, Special, Src, Vgpr};
 pub use register_set::{Register, RegisterSet};
 pub use table::{OpcodeRow, OperandKind};

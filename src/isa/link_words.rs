@@ -293,7 +293,15 @@ mod tests {
 
     #[test]
     fn gfx11_has_other_words_and_the_same_loads() {
-        let isa = Isa::of("gfx1100".parse().expect("known"));
+        words_of_later_families(Isa::of("gfx1100".parse().expect("known")));
+    }
+
+    #[test]
+    fn gfx12_has_the_words_of_gfx11_and_other_loads() {
+        words_of_later_families(Isa::of("gfx1200".parse().expect("known")));
+    }
+
+    fn words_of_later_families(isa: &'static Isa) {
         let words = &isa.words;
         assert_eq!((words.nop, words.branch, words.code_end), (0xbf80_0000, 0xbfa0_0000, 0xbf9f_0000));
         let encoded = |inst: Instruction| -> Vec<u32> {
@@ -307,11 +315,15 @@ mod tests {
         for op in [Op::SCbranchScc0, Op::SCbranchExecnz] {
             assert_eq!(words.branch_distance(encoded(Instruction::program(isa, op, 0xfffe))[0]), Some(-2));
         }
-        let load = |base, soffset| {
-            let fields = SmemFields { data: s(8), base: s(base), offset: 0x30, soffset, cache: CachePolicy::default() };
-            let dwords = encoded(Instruction::new(isa, Op::SLoadDwordx4, Fields::Smem(fields)));
+        let of = |op, base, offset, soffset| {
+            let fields = SmemFields { data: s(8), base: s(base), offset, soffset, cache: CachePolicy::default() };
+            let dwords = encoded(Instruction::new(isa, op, Fields::Smem(fields)));
             u64::from(dwords[1]) << 32 | u64::from(dwords[0])
         };
+        let load = |base, soffset| of(Op::SLoadDwordx4, base, 0x30, soffset);
         assert_eq!(words.with_table(load(4, Some(s(6))), true), Some(load(6, None)));
+        let known = words.load(load(4, None)).expect("a load");
+        assert_eq!((known.dwords, known.data, known.base, known.offset), (4, 8, 2, 0x30));
+        assert_eq!(words.widened(&known, 8), of(Op::SLoadDwordx8, 4, 0x30, None) as u32);
     }
 }

@@ -2,6 +2,8 @@
 
 /// The hardware register with the clock of a shader engine, of 20 bits (LLVM: `HW_REG_SHADER_CYCLES`).
 pub const SHADER_CYCLES: u16 = 29;
+/// The one with the high half, where the clock has 64 bits (LLVM: `HW_REG_SHADER_CYCLES_HI`).
+pub const SHADER_CYCLES_HI: u16 = 30;
 /// The message that asks for the time (LLVM: `MSG_RTN_GET_REALTIME`).
 pub const ASKS_REAL_TIME: u16 = 131;
 
@@ -105,7 +107,7 @@ pub(super) static GFX12: ProgramNames = ProgramNames {
         (24, "HW_REG_WAVE_HW_ID2"),
         (26, "HW_REG_WAVE_SCHED_MODE"),
         (SHADER_CYCLES, "HW_REG_SHADER_CYCLES_LO"),
-        (30, "HW_REG_SHADER_CYCLES_HI"),
+        (SHADER_CYCLES_HI, "HW_REG_SHADER_CYCLES_HI"),
         (31, "HW_REG_WAVE_DVGPR_ALLOC_LO"),
         (32, "HW_REG_WAVE_DVGPR_ALLOC_HI"),
     ],

@@ -16,7 +16,7 @@ pub(super) fn null_fragment(target: Gpu, wave: WaveSize, piece: &GluePiece) -> R
     let counts = MetadataFields::from([(MetadataKey::SgprCount, piece.sgprs), (MetadataKey::VgprCount, piece.vgprs)]);
     notes.stage = counts;
     let words = &mut notes.registers;
-    words.set_field(rsrc1_ps::DX10_CLAMP, 1)?;
+    words.set_known_field(rsrc1_ps::DX10_CLAMP, 1)?;
     words.set_field(rsrc1_ps::MEM_ORDERED, 1)?;
     words.set(SPI_SHADER_PGM_RSRC2_PS, 0)?;
     // One pair of barycentrics: without one the hardware starts no pixel wave.

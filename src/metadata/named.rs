@@ -18,7 +18,7 @@ use rmpv::Value;
 /// Version of the metadata of a pipeline ELF.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MetadataVersion {
-    /// 2.6: registers by number. Every PAL reads it on this GPU, and a prepared link does not allocate.
+    /// 2.6: registers by number. Every PAL reads it for GPUs before gfx12, and a prepared link does not allocate.
     #[default]
     Registers,
     /// 3.0: register fields by name, as current drivers write it. Converted from 2.6, in newly allocated memory.

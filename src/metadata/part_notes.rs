@@ -143,13 +143,10 @@ fn compute_part(notes: &mut Notes, interface: &StageInterface, compute: &Compute
 /// VGPRs that the hardware fills at entry.
 fn entry_vgprs(hardware: HardwareStage, interface: &StageInterface) -> u32 {
     match &interface.kind {
-        // v0 to v4 are of the primitives; of the vertices v5 and, with the instance id, those up to v8.
+        // Those of the primitives, of the vertex id and, with the instance id, those up to it.
         StageKind::Vertex(v) if hardware.runs_primitives() => {
-            if ngg::has_instance_id(interface, v) {
-                9
-            } else {
-                6
-            }
+            let entry = interface.target.facts().primitive_entry;
+            if ngg::has_instance_id(interface, v) { entry.end() } else { u32::from(entry.vertex_id) + 1 }
         }
         StageKind::Vertex(v) => vgpr_comp_cnt(interface, v.vgpr_comp_cnt).saturating_add(1),
         StageKind::Compute(_) if interface.target.facts().packed_local_ids => 1,

@@ -21,7 +21,8 @@ impl PipelineFlags {
     /// Only accept a pipeline compiled as a whole; if the cache lacks its parts, a service is asked for it.
     pub const LINK_TIME_OPTIMIZATION: Self = Self(16);
 
-    /// Metadata 3.0, with register fields by name, instead of 2.6. This allocates; 2.6 does not.
+    /// Metadata 3.0, with register fields by name, instead of 2.6. This allocates; 2.6 does not. GPUs from gfx12 on have no 2.6, so
+    /// they get 3.0 without the flag too.
     pub const NAMED_METADATA: Self = Self(32);
 
     /// Each ELF is returned once: [`super::Pipeline::read`] drops the library's copy.

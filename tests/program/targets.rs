@@ -76,8 +76,16 @@ fn every_gpu_gets_compute_code_of_its_own() {
         let listing = good(dir.path(), &["inspect", "p.elf"]);
         let [by_descriptor, by_base] = ["buffer_store_dword", "scratch_store_b32"].map(|op| listing.contains(op));
         assert!(by_descriptor != by_base && by_base == gpu.facts().packed_local_ids, "{name}: {listing}");
-        if cfg!(feature = "llvm") {
-            good(dir.path(), &["compile", "ids.comp.spv", "--backend", "llvm", "--target", name, "-o", "c.o"]);
+        let llvm = ["compile", "ids.comp.spv", "--backend", "llvm", "--target", name, "-o", "c.o"];
+        match (cfg!(feature = "llvm"), gpu.facts().workgroup_ids_apart) {
+            (true, false) => drop(good(dir.path(), &llvm)),
+            (true, true) => assert!(refused(dir.path(), &llvm, 3).contains("LLVM: code for gfx12")),
+            (false, _) => {}
+        }
+        let numbered = [&link[..], &["--target", name, "--metadata", "2", "-o", "p.elf"]].concat();
+        match gpu.facts().numbered_metadata {
+            true => drop(good(dir.path(), &numbered)),
+            false => assert!(refused(dir.path(), &numbered, 3).contains("its drivers read 3 only")),
         }
     }
 }
@@ -154,6 +162,16 @@ declare float @llvm.amdgcn.interp.inreg.p10(float, float, float)
 declare float @llvm.amdgcn.interp.inreg.p2(float, float, float)
 declare float @llvm.sqrt.f32(float)
 ";
+
+#[test]
+fn a_vertex_shader_alone_is_a_pipeline_of_every_family() {
+    let dir = folder();
+    good(dir.path(), &["state", "template", "ui.vert.spv", "-o", "alone.toml"]);
+    for gpu in ["gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200"] {
+        good(dir.path(), &["link", "--vs", "ui.vert.spv", "--state", "alone.toml", "--target", gpu, "-o", "p.elf"]);
+        good(dir.path(), &["verify", "--code", "p.elf"]);
+    }
+}
 
 #[test]
 fn code_of_another_compiler_is_listed() {

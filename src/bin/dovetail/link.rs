@@ -52,8 +52,8 @@ pub struct Args {
     /// adjacent: parts fall through into each other; chained: branches connect the parts.
     #[arg(long, default_value = "adjacent", value_parser = layout)]
     layout: Placement,
-    /// Metadata version: 2 lists registers by number (2.6), 3 by name (3.0), as current drivers write it; by default 2, for
-    /// gfx11 3.
+    /// Metadata version: 2 lists registers by number (2.6), 3 by name (3.0), as current drivers write it; by default 2, from
+    /// gfx11 on 3. Drivers of gfx12 read 3 only.
     #[arg(long, value_parser = metadata)]
     metadata: Option<MetadataVersion>,
     /// Run the vertex shader as a primitive shader (NGG), as `ngg = true` in the state does: a vertex shader that reads the
@@ -93,6 +93,15 @@ fn metadata(text: &str) -> Result<MetadataVersion> {
     }
 }
 
+/// The version that is asked for, or the usual one of the GPU.
+fn metadata_for(args: &Args) -> Result<MetadataVersion> {
+    let wanted = args.metadata.unwrap_or(MetadataVersion::usual(args.target));
+    if wanted.read_by(args.target) != wanted {
+        return Err(Error::unsupported(format!("metadata 2 for {}", args.target), "its drivers read 3 only"));
+    }
+    Ok(wanted)
+}
+
 /// A shader of the pipeline.
 struct Given<'a> {
     path: &'a Path,
@@ -130,8 +139,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         CacheArgs::tell(&cache);
         return missing::report(args, &shaders, &request, &cache, None, None);
     }
-    let tools = Toolchain::new(&cache, compiler.as_ref().map(|pool| pool as &dyn Compiler))?
-        .with_metadata(args.metadata.unwrap_or(MetadataVersion::usual(args.target)));
+    let tools =
+        Toolchain::new(&cache, compiler.as_ref().map(|pool| pool as &dyn Compiler))?.with_metadata(metadata_for(args)?);
     let tools = if args.pair { tools.making_pairs() } else { tools };
     let outcome =
         if args.whole { pipeline::build_whole(&request, &tools, None) } else { pipeline::build(&request, &tools) };

@@ -30,9 +30,9 @@ pub enum RegisterHazard {
     /// A memory access uses a register, and data of LDS go directly there.
     LdsDirectAfterMemory,
     /// Vector arithmetic has ever read a pair of scalar registers, something writes one of them, and something reads that: a
-    /// scalar instruction with at most [`Self::SCALARS_BEFORE_SCALAR`] others between, or vector arithmetic with at most
-    /// [`Self::SCALARS_BEFORE_VECTOR`], after a scalar one; vector arithmetic after vector arithmetic. Scalar memory, buffers
-    /// and images end it. M0, EXEC and NULL have none.
+    /// scalar instruction or vector arithmetic after a scalar one, vector arithmetic after vector arithmetic. M0, EXEC and
+    /// NULL have none. Mesa ends it after 10 or 11 scalar instructions, which LLVM does not, and LLVM by scalar memory, buffers
+    /// and images, which Mesa does not: here nothing but the wait ends it.
     PairWrite,
 }
 
@@ -48,11 +48,6 @@ impl RegisterHazard {
 
     /// Vector instructions that make a register safe for data of LDS: all that their field can name.
     pub const VALUS_BEFORE_LDS_DIRECT: u8 = 15;
-
-    /// Scalar instructions, program control aside, between a scalar write and a scalar read.
-    pub const SCALARS_BEFORE_SCALAR: u8 = 10;
-    /// The same between a scalar write and vector arithmetic.
-    pub const SCALARS_BEFORE_VECTOR: u8 = 11;
 
     /// LLVM's name of it.
     pub const fn name(self) -> &'static str {

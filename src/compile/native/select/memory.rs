@@ -9,11 +9,8 @@ use dovetail_ir::{
     Access, Align, AmdOp, AtomicOp, BufferKind, ConstTableId, FenceOrder, Inst, MemoryClasses, Op as IrOp, Scope, Value,
 };
 use dovetail_isa::instruction::{CachePolicy, Fields, ScalarFields};
-use dovetail_isa::{ASKS_REAL_TIME, CacheAccess, CacheReach, CacheScope, Counter, Op, SHADER_CYCLES, WaitCounts};
+use dovetail_isa::{CacheAccess, CacheReach, CacheScope, Counter, Op, WaitCounts};
 use smallvec::SmallVec;
-
-/// All bits of [`SHADER_CYCLES`], as `s_getreg_b32` names them. Mesa reads these.
-const ALL_CYCLES: u16 = SHADER_CYCLES | (20 - 1) << 11;
 
 impl Selector<'_> {
     /// An instruction with a result that is neither arithmetic nor a constant.
@@ -509,25 +506,6 @@ impl Selector<'_> {
             let uses: &[Operand] = if srcs[0].is_some() { &[Operand::fixed(PhysReg::NULL)] } else { &[] };
             self.isa(inst.entry.op, &[], uses, Extra::Imm(imm));
         }
-    }
-
-    fn clock(&mut self, scope: Scope, result: Value) -> Result<()> {
-        let device = matches!(scope, Scope::Device | Scope::System);
-        let op = if device { Op::SMemrealtime } else { Op::SMemtime };
-        if self.isa.has(op) {
-            let vals = self.scalars(2);
-            self.isa(op, &run_of(&vals), &[], Extra::Smem { offset: 0, cache: CachePolicy::default() });
-            self.set_vals(result, &vals);
-        } else if device {
-            let vals = self.scalars(2);
-            self.isa(Op::SSendmsgRtnB64, &run_of(&vals), &[], Extra::Imm(ASKS_REAL_TIME));
-            self.set_vals(result, &vals);
-        } else {
-            let low = self.scalars(1)[0];
-            self.isa(Op::SGetregB32, &[Operand::val(low)], &[], Extra::Imm(ALL_CYCLES));
-            self.set(result, &[OperandValue::Val(low), OperandValue::Const(0)]);
-        }
-        Ok(())
     }
 }
 

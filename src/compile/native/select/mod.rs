@@ -7,6 +7,7 @@
 //! 0 or 1.
 
 mod bools;
+mod clock;
 mod compare;
 mod descriptors;
 mod ends;
