@@ -156,7 +156,8 @@
 // Pipeline flag: only accept the pipeline compiled as a whole; do not link.
 #define DVT_PIPELINE_LINK_TIME_OPTIMIZATION 16
 
-// Pipeline flag: write metadata 3.0 (register fields by name) instead of 2.6. Drivers of gfx1100 and later GPUs read 3.0.
+// Pipeline flag: write metadata 3.0 (register fields by name) instead of 2.6. Drivers of gfx1100 and later GPUs read
+// 3.0; GPUs from gfx12 on get it without this flag.
 #define DVT_PIPELINE_NAMED_METADATA 32
 
 // Pipeline flag: `dvt_pipeline_read` returns the ELF of each generation once and drops the library's copy.

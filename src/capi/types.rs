@@ -104,7 +104,8 @@ pub const DVT_PIPELINE_PREFER_OPTIMIZED: u32 = 4;
 pub const DVT_PIPELINE_NO_OPTIMIZE: u32 = 8;
 /// Pipeline flag: only accept the pipeline compiled as a whole; do not link.
 pub const DVT_PIPELINE_LINK_TIME_OPTIMIZATION: u32 = 16;
-/// Pipeline flag: write metadata 3.0 (register fields by name) instead of 2.6. Drivers of gfx1100 and later GPUs read 3.0.
+/// Pipeline flag: write metadata 3.0 (register fields by name) instead of 2.6. Drivers of gfx1100 and later GPUs read
+/// 3.0; GPUs from gfx12 on get it without this flag.
 pub const DVT_PIPELINE_NAMED_METADATA: u32 = 32;
 /// Pipeline flag: `dvt_pipeline_read` returns the ELF of each generation once and drops the library's copy.
 pub const DVT_PIPELINE_READ_ONCE: u32 = 64;

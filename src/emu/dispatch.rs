@@ -144,6 +144,12 @@ impl Machine {
         let stage = pipeline.stages.get(&Stage::Compute);
         let stage = stage.ok_or_else(|| Error::malformed("the pipeline has no compute stage"))?;
         let mut group = Group::new(stage, &pipeline.registers, self.isa())?;
+        if self.isa().facts().workgroup_ids_apart && grid[1..].iter().any(|n| *n > 1 << 16) {
+            return Err(Error::unsupported(
+                "more than 65,536 workgroups along y or z",
+                "this GPU gives their ids in 16 bits each; use the x axis",
+            ));
+        }
         let mut tables = Tables::new(self, pipeline, root)?;
         let numbers: Vec<u8> = grid.into_iter().flat_map(u32::to_le_bytes).collect();
         tables.workgroups = self.alloc_with(&numbers)?;

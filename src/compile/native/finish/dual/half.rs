@@ -11,6 +11,8 @@ use smallvec::SmallVec;
 pub(super) struct Half {
     /// Its result.
     pub(super) dst: Vgpr,
+    /// The vector registers that it reads.
+    reads: [Option<Vgpr>; 3],
     /// Ways to compute the same.
     ways: SmallVec<[Way; 2]>,
     /// The scalar value that it reads, a literal among them, and whether as a lane mask.
@@ -75,27 +77,29 @@ impl Half {
             }
             _ => {}
         }
-        Some(Self { dst, ways, scalar: scalar(f, row.src)? })
+        let reads = f.srcs.map(|src| if let Some(Src::Vgpr(v)) = src { Some(v) } else { None });
+        Some(Self { dst, reads, ways, scalar: scalar(f, row.src)? })
     }
 
-    /// Whether both fit into one instruction, if nothing depends on their order.
-    pub(super) fn fits(&self, other: &Self) -> bool {
-        self.dst.0 & 1 != other.dst.0 & 1 && self.ways_with(other).is_some() && self.scalars_fit(other)
+    /// Whether both fit into one instruction, if `other` reads nothing of this one.
+    pub(super) fn fits(&self, other: &Self, isa: &Isa) -> bool {
+        self.dst.0 & 1 != other.dst.0 & 1 && self.ways_with(other, isa).is_some() && self.scalars_fit(other)
     }
 
     /// Both in one. `None` if they do not fit.
     pub(super) fn with(&self, other: &Self, isa: &'static Isa, alone: [&Instruction; 2]) -> Option<Instruction> {
-        let (a, b) = self.ways_with(other)?;
+        let (a, b) = self.ways_with(other, isa)?;
         let made = |way: Way, inst: &Instruction| way.made(isa, &with_literal(isa, inst).unwrap_or(*inst));
         let [first, second] = [made(a, alone[0]), made(b, alone[1])];
         let [first, second] = if a.second { [second, first] } else { [first, second] };
         Instruction::dual(isa, &first, &second).ok()
     }
 
-    fn ways_with(&self, other: &Self) -> Option<(Way, Way)> {
+    fn ways_with(&self, other: &Self, isa: &Isa) -> Option<(Way, Way)> {
+        let overwritten = !isa.limits.first_half_overwrites && self.reads.contains(&Some(other.dst));
         let apart = |a: &Way, b: &Way| {
             let shared = a.banks.iter().zip(&b.banks).any(|(a, b)| a.is_some() && a == b);
-            !(shared || a.second && b.second)
+            !(shared || a.second && (b.second || overwritten))
         };
         self.ways.iter().find_map(|a| Some((*a, *other.ways.iter().find(|b| apart(a, b))?)))
     }

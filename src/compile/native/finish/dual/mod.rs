@@ -128,7 +128,7 @@ impl Block<'_> {
             let (results, reads) = self.tables.needs[m].from(offset);
             // It may overwrite what the first half reads.
             let open = (results | reads & !1) & self.left;
-            if open != 0 || !half.fits(other) || self.tables.effects[m].reads.meets(&loaded) {
+            if open != 0 || !half.fits(other, self.isa) || self.tables.effects[m].reads.meets(&loaded) {
                 continue;
             }
             if self.start(m) <= start {

@@ -8,9 +8,13 @@ use dovetail_isa::instruction::{DsFields, Fields, VectorDst};
 use dovetail_isa::{Instruction, Scalar, Sgpr, Src, Vgpr};
 
 fn paired(insts: &[Instruction]) -> Vec<String> {
+    paired_for(isa(), insts)
+}
+
+fn paired_for(isa: &'static Isa, insts: &[Instruction]) -> Vec<String> {
     let items: List<Item> = insts.iter().copied().map(Item::new).collect();
     let blocks = vec![CodeBlock { items: 0..items.len(), term: Term::End }].into();
-    let mut code = Code { isa: isa(), wave: WaveSize::W32, blocks, items };
+    let mut code = Code { isa, wave: WaveSize::W32, blocks, items };
     pair(&mut code);
     assert_eq!(code.blocks[0].items, 0..code.items.len());
     code.items.iter().map(|item| item.inst.text(code.isa, WaveSize::W32)).collect()
@@ -21,7 +25,11 @@ fn isa() -> &'static Isa {
 }
 
 fn two(op: Op, dst: u8, a: u8, b: u8) -> Instruction {
-    Instruction::vector(isa(), op, VectorDst::Vgpr(Vgpr(dst)), &[a, b].map(|v| Src::Vgpr(Vgpr(v))))
+    two_for(isa(), op, dst, a, b)
+}
+
+fn two_for(isa: &'static Isa, op: Op, dst: u8, a: u8, b: u8) -> Instruction {
+    Instruction::vector(isa, op, VectorDst::Vgpr(Vgpr(dst)), &[a, b].map(|v| Src::Vgpr(Vgpr(v))))
 }
 
 #[test]
@@ -80,6 +88,19 @@ fn of_two_second_halves_the_one_that_has_its_operands() {
     let (late, early) = (two(Op::VMulF32, 5, 10, 3), two(Op::VMulF32, 7, 2, 6));
     let made = paired(&[sum, first, late, early]);
     assert!(made[1].ends_with("v_dual_mul_f32 v7, v2, v6"), "{made:?}");
+}
+
+#[test]
+fn where_the_first_half_may_not_overwrite_what_the_second_reads_another_one_is_taken() {
+    let list = |isa| {
+        // The sum is the second half only, and the first product overwrites one of its sources.
+        let insts = [(Op::VAddNcU32, 4, 0, 1), (Op::VMulF32, 1, 2, 3), (Op::VMulF32, 5, 6, 7)];
+        paired_for(isa, &insts.map(|(op, dst, a, b)| two_for(isa, op, dst, a, b)))
+    };
+    let either = ["v_dual_mul_f32 v1, v2, v3 :: v_dual_add_nc_u32 v4, v0, v1", "v_mul_f32_e32 v5, v6, v7"];
+    assert_eq!(list(isa()), either);
+    let other = ["v_dual_mul_f32 v5, v6, v7 :: v_dual_add_nc_u32 v4, v0, v1", "v_mul_f32_e32 v1, v2, v3"];
+    assert_eq!(list(Isa::of(Gpu::Gfx1200)), other);
 }
 
 #[test]
