@@ -68,11 +68,11 @@ impl Flow for History {
             self.forget(|register, writer| writer == Writer::Vector && register < VCC);
         }
         let reads = || scalars(step.effects.reads.iter());
-        let (writer, other) = match &step.inst.fields {
+        let writer = match &step.inst.fields {
             _ if step.inst.is_vector() => {
                 // It reads before it writes.
                 self.pairs.extend(reads().map(|register| register / 2));
-                (Writer::Vector, Writer::Scalar)
+                Writer::Vector
             }
             Fields::Scalar(_) if step.inst.entry.format != Format::Sopp => {
                 // It waits for vector arithmetic whose result it reads. On another way here the register may have another
@@ -80,12 +80,12 @@ impl Flow for History {
                 for register in reads() {
                     self.writes.remove(&(register, Writer::Vector));
                 }
-                (Writer::Scalar, Writer::Vector)
+                Writer::Scalar
             }
             _ => return,
         };
+        // Another write ends none.
         for register in scalars(step.effects.writes.iter()) {
-            self.writes.remove(&(register, other));
             if self.pairs.contains(&(register / 2)) {
                 self.writes.insert((register, writer), step.at);
             }
@@ -131,5 +131,6 @@ mod tests {
         assert_eq!(early(&[compare, vector]), [1]);
         assert!(early(&[compare, get, vector]).is_empty());
         assert!(early(&[compare, wait(0xf1ff), vector]).is_empty());
+        assert_eq!(early(&[compare, set, wait(0xfffe), vector]), [3]);
     }
 }

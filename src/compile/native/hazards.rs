@@ -8,7 +8,7 @@
 use super::code::{Code, CodeBlock, Item, Open};
 use super::mir::Term;
 use dovetail_base::workspace::filled;
-use dovetail_isa::{Format, HazardWatch, Instruction, Op, RegisterHazard, RegisterSet, RegisterWatch};
+use dovetail_isa::{HazardWatch, Instruction, Op, RegisterSet, RegisterWatch};
 
 /// Adds what is missing between instructions. A prolog has filled some registers.
 pub fn separate(code: &mut Code, filled: &RegisterSet) {
@@ -16,23 +16,10 @@ pub fn separate(code: &mut Code, filled: &RegisterSet) {
     if watch.concerns(code.items.iter().map(|item| &item.inst)) {
         follow(code, watch);
     }
-    if let Some(mut watch) = RegisterWatch::new(code.isa, code.wave).filter(|_| may_trip(code)) {
+    if let Some(mut watch) = RegisterWatch::of_code(code.isa, code.wave, code.items.iter().map(|item| &item.inst)) {
         watch.follows(filled);
         follow(code, watch);
     }
-}
-
-/// Whether there is an instruction that a hazard of registers needs.
-fn may_trip(code: &Code) -> bool {
-    let needed = |hazard: RegisterHazard, inst: &Instruction| match hazard {
-        RegisterHazard::TransUse => inst.entry.latency.is_transcendental(),
-        RegisterHazard::LdsDirectAfterVector | RegisterHazard::LdsDirectAfterMemory => {
-            inst.entry.format == Format::Ldsdir
-        }
-        RegisterHazard::PartialForwarding | RegisterHazard::MaskWrite | RegisterHazard::PairWrite => true,
-    };
-    let hazards = || code.isa.register_hazards.iter().filter(|hazard| hazard.concerns(code.wave));
-    code.items.iter().any(|item| hazards().any(|hazard| needed(*hazard, &item.inst)))
 }
 
 /// What may be open at a place.

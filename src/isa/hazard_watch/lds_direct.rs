@@ -1,34 +1,28 @@
 //! What may still touch a vector register when data of LDS are written to it directly.
 
+use super::ages::Ages;
 use crate::hazards::RegisterHazard as Hazard;
 use crate::hazards::depctr::{MEMORY_SOURCES, VECTOR_RESULTS};
 use crate::instruction::{Fields, Instruction};
 use crate::{CountedAccess, Counter, Effects, Isa, Register, RegisterSet, Vgpr};
 
-/// The age of what did not happen, or too long ago.
-pub(super) const NEVER: u8 = u8::MAX;
-/// Ages are counted up to here.
-const OLD: u8 = 16;
-
 /// What is known at a place in the code.
 #[derive(Clone)]
 pub(super) struct BeforeLdsDirect {
-    /// By VGPR: vector instructions since one touched it, first with no transcendental among these and that one, then with
-    /// one.
-    touched: [[u8; 256]; 2],
+    /// Vector instructions since one touched a register, first with no transcendental among these and that one, then with one.
+    touched: [Ages; 2],
     /// Registers that loads and LDS may still use, and those that stores may.
     used: [RegisterSet; 2],
 }
 
 impl BeforeLdsDirect {
-    pub(super) const NOTHING: Self = Self { touched: [[NEVER; 256]; 2], used: [RegisterSet::EMPTY; 2] };
+    pub(super) const NOTHING: Self = Self { touched: [Ages::NOTHING; 2], used: [RegisterSet::EMPTY; 2] };
 
     /// Adds what may have happened on another way; returns true if that changed this one.
     pub(super) fn join(&mut self, other: &Self) -> bool {
         let mut changed = false;
-        for (mine, theirs) in self.touched.iter_mut().flatten().zip(other.touched.iter().flatten()) {
-            changed |= theirs < mine;
-            *mine = (*mine).min(*theirs);
+        for (mine, theirs) in self.touched.iter_mut().zip(&other.touched) {
+            changed |= mine.join(theirs);
         }
         for (mine, theirs) in self.used.iter_mut().zip(&other.used) {
             let both = mine.union(theirs);
@@ -40,7 +34,7 @@ impl BeforeLdsDirect {
 
     /// The most vector instructions that may be outstanding when a register is written.
     pub(super) fn most_outstanding(&self, v: Vgpr) -> u8 {
-        let [plain, mixed] = self.touched.each_ref().map(|by| by[usize::from(v.0)]);
+        let [plain, mixed] = self.touched.each_ref().map(|ages| ages.get(usize::from(v.0)));
         // A transcendental executes beside the others, so their number says nothing of those before it.
         if mixed < Hazard::VALUS_BEFORE_LDS_DIRECT { 0 } else { plain.min(Hazard::VALUS_BEFORE_LDS_DIRECT) }
     }
@@ -75,7 +69,7 @@ impl BeforeLdsDirect {
                 self.vector(&registers, inst.entry.latency.is_transcendental());
             }
             _ if inst.clears(VECTOR_RESULTS) => {
-                self.touched = [[NEVER; 256]; 2];
+                self.touched = [Ages::NOTHING; 2];
                 match (&inst.fields, effects.access) {
                     (Fields::Export(_), _) => self.memory_done(),
                     (_, CountedAccess::VectorStore | CountedAccess::FlatStore) => {
@@ -89,21 +83,16 @@ impl BeforeLdsDirect {
     }
 
     fn vector(&mut self, registers: &RegisterSet, transcendental: bool) {
-        self.touched.iter_mut().for_each(age);
+        self.touched.iter_mut().for_each(Ages::grow);
         let [plain, mixed] = &mut self.touched;
         if transcendental {
-            for (plain, mixed) in plain.iter_mut().zip(mixed.iter_mut()) {
-                *mixed = (*mixed).min(*plain);
-                *plain = NEVER;
-            }
+            mixed.join(plain);
+            *plain = Ages::NOTHING;
         }
+        let (touched, other) = if transcendental { (mixed, plain) } else { (plain, mixed) };
         for v in registers.iter().filter_map(Register::as_vgpr).map(usize::from) {
-            (plain[v], mixed[v]) = if transcendental { (NEVER, 0) } else { (0, NEVER) };
+            touched.happens(v);
+            other.forget(v);
         }
     }
-}
-
-/// One vector instruction more.
-pub(super) fn age(ages: &mut [u8; 256]) {
-    ages.iter_mut().for_each(|age| *age = if *age >= OLD { NEVER } else { *age + 1 });
 }

@@ -1,5 +1,6 @@
 //! Goes along code and says what has to be put before an instruction.
 
+mod ages;
 mod lds_direct;
 #[cfg(test)]
 mod oracle;

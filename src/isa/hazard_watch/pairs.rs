@@ -71,14 +71,14 @@ impl PairWrites {
         match &inst.fields {
             Fields::Scalar(_) if inst.entry.format != Format::Sopp => {
                 // It waits for what vector arithmetic wrote there, if that is the way that was taken: for others it may not have.
-                self.by_vector &= !(read | written);
+                // Another write does not end that of vector arithmetic, nor the other way round.
+                self.by_vector &= !read;
                 self.by_scalar |= written & self.read;
             }
             _ if inst.is_vector() => {
                 // Both registers of each pair. What it writes it has read before.
                 let (even, odd) = (read & EVEN, read & !EVEN);
                 self.read |= even | even << 1 | odd | odd >> 1;
-                self.by_scalar &= !written;
                 self.by_vector |= written & self.read;
             }
             _ => {}

@@ -1,7 +1,8 @@
 //! Goes along code and says what has to be put before an instruction, because of the registers that it touches
 //! ([`RegisterHazard`](crate::RegisterHazard)), or changed in it.
 
-use super::lds_direct::{BeforeLdsDirect, NEVER, age};
+use super::ages::Ages;
+use super::lds_direct::BeforeLdsDirect;
 use super::pairs::PairWrites;
 use crate::hazards::RegisterHazard as Hazard;
 use crate::hazards::depctr::{MEMORY_SOURCES, SCALARS, SCALARS_OF_VECTOR, VCC_OF_VECTOR, VECTOR_RESULTS};
@@ -19,10 +20,12 @@ pub(super) const VCC: u128 = 0b11 << 106;
 pub struct RegisterWatch {
     isa: &'static Isa,
     wave: WaveSize,
-    /// By VGPR: vector instructions, and transcendentals, since a transcendental wrote it.
-    trans: [[u8; 256]; 2],
-    /// By writes of EXEC since, of which two count as many, and VGPR: vector instructions since one wrote it.
-    written: [[u8; 256]; 3],
+    /// The kinds that it looks for, as bits.
+    wanted: u8,
+    /// Vector instructions, and transcendentals, since a transcendental wrote a register.
+    trans: [Ages; 2],
+    /// By writes of EXEC since, of which two count as many: vector instructions since one wrote a register.
+    written: [Ages; 3],
     /// Scalar registers that vector arithmetic read as masks.
     masks: u128,
     /// Of these, the ones that scalar instructions wrote then, and those that vector instructions wrote.
@@ -34,16 +37,35 @@ pub struct RegisterWatch {
 impl RegisterWatch {
     /// At a place with nothing before it; `None` if there is nothing to look for.
     pub fn new(isa: &'static Isa, wave: WaveSize) -> Option<Self> {
-        let some = isa.register_hazards.iter().any(|hazard| hazard.concerns(wave));
-        let (trans, written) = ([[NEVER; 256]; 2], [[NEVER; 256]; 3]);
+        Self::looking_for(isa, wave, |_| true)
+    }
+
+    /// The same, for code of these instructions alone.
+    pub fn of_code<'a>(isa: &'static Isa, wave: WaveSize, code: impl Iterator<Item = &'a Instruction>) -> Option<Self> {
+        let (mut transcendental, mut lds_direct) = (false, false);
+        for inst in code {
+            transcendental |= inst.entry.latency.is_transcendental();
+            lds_direct |= matches!(inst.fields, Fields::LdsDirect(_));
+        }
+        Self::looking_for(isa, wave, |hazard| match hazard {
+            Hazard::TransUse => transcendental,
+            Hazard::LdsDirectAfterVector | Hazard::LdsDirectAfterMemory => lds_direct,
+            Hazard::PartialForwarding | Hazard::MaskWrite | Hazard::PairWrite => true,
+        })
+    }
+
+    fn looking_for(isa: &'static Isa, wave: WaveSize, wanted: impl Fn(Hazard) -> bool) -> Option<Self> {
+        let hazards = isa.register_hazards.iter().filter(|hazard| hazard.concerns(wave) && wanted(**hazard));
+        let wanted = hazards.fold(0, |all, hazard| all | bit(*hazard));
+        let (trans, written) = ([Ages::NOTHING; 2], [Ages::NOTHING; 3]);
         let direct = BeforeLdsDirect::NOTHING;
         let pairs = PairWrites::NOTHING;
-        some.then_some(Self { isa, wave, trans, written, masks: 0, changed: [0; 2], direct, pairs })
+        (wanted != 0).then_some(Self { isa, wave, wanted, trans, written, masks: 0, changed: [0; 2], direct, pairs })
     }
 
     /// Vector arithmetic that is not known, such as a prolog's, may just have written these registers.
     pub fn follows(&mut self, registers: &RegisterSet) {
-        registers.iter().filter_map(Register::as_vgpr).for_each(|v| self.written[0][usize::from(v)] = 0);
+        registers.iter().filter_map(Register::as_vgpr).for_each(|v| self.written[0].happens(usize::from(v)));
         if !registers.is_empty() {
             self.follows_code();
         }
@@ -61,8 +83,8 @@ impl RegisterWatch {
         let trans = |(valus, transcendentals): (&u8, &u8)| {
             *valus < Hazard::VALUS_AFTER_TRANS && *transcendentals < Hazard::TRANS_AFTER_TRANS
         };
-        let written = || self.written.iter().flatten().any(|age| *age <= Hazard::VALUS_AFTER_FIRST);
-        if self.has(Hazard::TransUse) && valus.iter().zip(transcendentals).any(trans)
+        let written = || self.written.iter().flat_map(Ages::all).any(|age| *age <= Hazard::VALUS_AFTER_FIRST);
+        if self.has(Hazard::TransUse) && valus.all().iter().zip(transcendentals.all()).any(trans)
             || self.has(Hazard::PartialForwarding) && written()
         {
             fields |= VECTOR_RESULTS;
@@ -87,10 +109,9 @@ impl RegisterWatch {
     /// Adds what may have happened on another way to the same place; returns true if that changed this one.
     pub fn join(&mut self, other: &Self) -> bool {
         let mut changed = self.direct.join(&other.direct) | self.pairs.join(&other.pairs);
-        let theirs = other.trans.iter().chain(&other.written).flatten();
-        for (mine, theirs) in self.trans.iter_mut().chain(&mut self.written).flatten().zip(theirs) {
-            changed |= theirs < mine;
-            *mine = (*mine).min(*theirs);
+        let theirs = other.trans.iter().chain(&other.written);
+        for (mine, theirs) in self.trans.iter_mut().chain(&mut self.written).zip(theirs) {
+            changed |= mine.join(theirs);
         }
         for (mine, theirs) in
             [(&mut self.masks, other.masks)].into_iter().chain(self.changed.iter_mut().zip(other.changed))
@@ -123,12 +144,14 @@ impl RegisterWatch {
         let mut fields = 0;
         if inst.is_vector() {
             let read = || effects.reads.iter().filter_map(Register::as_vgpr).map(usize::from);
-            let trans =
-                |v: usize| self.trans[0][v] < Hazard::VALUS_AFTER_TRANS && self.trans[1][v] < Hazard::TRANS_AFTER_TRANS;
+            let [valus, transcendentals] = &self.trans;
+            let trans = |v: usize| {
+                valus.get(v) < Hazard::VALUS_AFTER_TRANS && transcendentals.get(v) < Hazard::TRANS_AFTER_TRANS
+            };
             if self.has(Hazard::TransUse) && read().any(trans) {
                 fields |= VECTOR_RESULTS;
             }
-            let ages = |v: usize| self.written.map(|by| by[v]);
+            let ages = |v: usize| self.written.each_ref().map(|ages| ages.get(v));
             if self.has(Hazard::PartialForwarding) && read().any(|a| read().any(|b| a != b && apart(ages(a), ages(b))))
             {
                 fields |= VECTOR_RESULTS;
@@ -155,14 +178,14 @@ impl RegisterWatch {
         fields
     }
 
-    fn has(&self, hazard: Hazard) -> bool {
-        self.isa.register_hazards.contains(&hazard) && hazard.concerns(self.wave)
+    const fn has(&self, hazard: Hazard) -> bool {
+        self.wanted & bit(hazard) != 0
     }
 
     /// These fields are waited for.
     fn cleared(&mut self, fields: u16) {
         if fields & VECTOR_RESULTS == VECTOR_RESULTS {
-            (self.trans, self.written) = ([[NEVER; 256]; 2], [[NEVER; 256]; 3]);
+            (self.trans, self.written) = ([Ages::NOTHING; 2], [Ages::NOTHING; 3]);
         }
         if fields & MEMORY_SOURCES == MEMORY_SOURCES {
             self.direct.memory_done();
@@ -181,7 +204,9 @@ impl RegisterWatch {
     }
 
     fn step(&mut self, inst: &Instruction, effects: &Effects) {
-        self.direct.step(self.isa, inst, effects);
+        if self.has(Hazard::LdsDirectAfterVector) || self.has(Hazard::LdsDirectAfterMemory) {
+            self.direct.step(self.isa, inst, effects);
+        }
         if self.has(Hazard::PairWrite) {
             self.pairs.step(inst, effects);
         }
@@ -198,34 +223,43 @@ impl RegisterWatch {
         self.changed[0] |= effects.writes.scalar_bits() & self.masks;
         if effects.writes.has_exec() {
             let [none, one, more] = &mut self.written;
-            for ((none, one), more) in none.iter_mut().zip(one).zip(more) {
-                *more = (*more).min(*one);
-                (*none, *one) = (NEVER, *none);
-            }
+            more.join(one);
+            *one = std::mem::replace(none, Ages::NOTHING);
         }
     }
 
     fn vector(&mut self, inst: &Instruction, effects: &Effects) {
-        let is_trans = inst.entry.latency.is_transcendental();
-        let [valus, transcendentals] = &mut self.trans;
-        age(valus);
-        if is_trans {
-            age(transcendentals);
-        }
-        self.written.iter_mut().for_each(age);
-        for v in effects.writes.iter().filter_map(Register::as_vgpr).map(usize::from) {
+        let written = || effects.writes.iter().filter_map(Register::as_vgpr).map(usize::from);
+        if self.has(Hazard::TransUse) {
+            let [valus, transcendentals] = &mut self.trans;
+            valus.grow();
             // Another write does not undo that of a transcendental: LLVM and Mesa look for it in spite of that.
-            if is_trans {
-                (self.trans[0][v], self.trans[1][v]) = (0, 0);
+            if inst.entry.latency.is_transcendental() {
+                transcendentals.grow();
+                written().for_each(|v| {
+                    valus.happens(v);
+                    transcendentals.happens(v);
+                });
             }
-            self.written.iter_mut().for_each(|by| by[v] = NEVER);
-            self.written[0][v] = 0;
+        }
+        if self.has(Hazard::PartialForwarding) {
+            self.written.iter_mut().for_each(Ages::grow);
+            let [none, one, more] = &mut self.written;
+            written().for_each(|v| {
+                none.happens(v);
+                one.forget(v);
+                more.forget(v);
+            });
         }
         if self.has(Hazard::MaskWrite) {
             self.changed[1] |= effects.writes.scalar_bits() & self.masks;
             self.masks |= inst.masks(self.wave).scalar_bits() & NAMED;
         }
     }
+}
+
+const fn bit(hazard: Hazard) -> u8 {
+    1 << hazard as u8
 }
 
 /// Whether one was written before the last write of EXEC after which the other was.
